@@ -15,16 +15,14 @@ from shardkit.naming import first_of, printable
 from shardkit.options.values import Match
 from shardkit.sources.claim import Form
 from shardkit.sources.context import Opening
-from shardkit.sources.engine.masks import mask_paths
 from shardkit.sources.engine.split_words import split_of_name
 from shardkit.sources.file_names import ending
 from shardkit.sources.formats.column_names import LABEL_COLUMNS, LIKELY_LABEL_COLUMNS, SPLIT_COLUMNS, named_like
 from shardkit.sources.formats.tables.opening import TABLE_ENDINGS, open_table_file
-from shardkit.sources.ignoring.filtered_folder import IgnoreGlob
 from shardkit.sources.options import SourceOptions
 from shardkit.sources.proving.class_names import is_made, odd_names
 from shardkit.sources.proving.label_columns import is_other
-from shardkit.sources.proving.mask_offers import other_masks
+from shardkit.sources.proving.mask_offers import instead_of_masks
 from shardkit.sources.readings.values import (
     Annotation,
     Column,
@@ -112,7 +110,7 @@ def _of_the_same(opening: Opening, reading: Reading, paths: list[str]) -> Iterat
         if isinstance(origin, Annotation):
             yield from _of_annotations(opening, reading, name, origin)
         elif isinstance(origin, Paired):
-            yield from _of_masks(opening, reading, origin, paths)
+            yield from (Offer(*one) for one in instead_of_masks(opening, reading, origin, paths))
     label = reading.label
     if label is None or not isinstance(label.origin, PathPart):
         return
@@ -135,21 +133,6 @@ def _of_the_same(opening: Opening, reading: Reading, paths: list[str]) -> Iterat
             for first in (None, min(map(int, names))) if ending(path) == ".txt" else (None,):
                 named = replace(reading, label=replace(label, names=path, first=first))
                 yield Offer(named, f"{printable(path)} names the numbers")
-
-
-def _of_masks(opening: Opening, reading: Reading, origin: Paired, paths: list[str]) -> Iterator[Offer]:
-    """Yield the images with their folders as classes, too, and with other masks."""
-    masks, root = mask_paths(origin), reading.images.root
-    globs = [IgnoreGlob(text) for text in reading.images.include]
-    inside = [path[len(root) + 1 :] if root else path for path in paths if not root or path.startswith(f"{root}/")]
-    images = [
-        path for path in inside if not masks.is_mask(path) and (not globs or any(one.matches(path) for one in globs))
-    ]
-    for i, names in sorted(_levels([path.split("/")[:-1] for path in images]).items(), reverse=True):
-        if not are_splits(names) and not (isinstance(reading.split, PathPart) and reading.split.path == i):
-            yield Offer(replace(reading, label=Labels(PathPart(i))), f"the class is {_shown(names)}, with the masks")
-    for other, meaning in other_masks(opening, reading):
-        yield Offer(other, meaning)
 
 
 def _of_annotations(opening: Opening, reading: Reading, fact: str, origin: Annotation) -> Iterator[Offer]:

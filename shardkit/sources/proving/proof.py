@@ -18,7 +18,7 @@ from shardkit.sources.readings.values import Annotation, Column, Paired, PathPar
 from shardkit.sources.recognising.folders.folder_names import parts_of_data
 from shardkit.sources.recognising.folders.masks.pairs import SAYS_MASKS
 from shardkit.sources.recognising.folders.split_folders import is_of_project, mentioned_split, mentions_split
-from shardkit.sources.walking import is_image
+from shardkit.sources.walking import is_image, parent_of
 
 _MAX_LOOSE = 3  # images beside folders of classes, such as a contact sheet
 _MAX_UNLABELLED = 0.2  # of the images: more than a conversion may ever reject without a word
@@ -60,7 +60,7 @@ def _liberties(found: Evidence) -> Iterator[str]:
     if found.is_partly_in_archives:
         yield "some files lie in archives and others beside them"
     mask = found.reading.mask
-    if isinstance(mask, Paired) and not SAYS_MASKS.search(mask.pair):
+    if isinstance(mask, Paired) and not (SAYS_MASKS.search(mask.pair) or parent_of(mask.pair) == parent_of(mask.image)):
         yield f"{printable(mask.pair)} is not called like masks"
     odd = sorted({one for one in found.splits if one} - _SPLITS)
     if odd and found.options.split_column is None:

@@ -14,12 +14,12 @@ ASKED = {
     "classes above both folders": (
         pairs(*((f"{c}/images/{j}.png", f"{c}/masks/{j}.png") for c in ("covid", "normal") for j in range(3))),
         "the folders covid, normal mean something, or nothing",
-        "the class is covid/, normal/, with the masks",
+        "the class is covid/, normal/, without the masks",
     ),
     "classes below both folders": (
         pairs(*((f"image/{c}/{j}.png", f"mask/{c}/{j}.png") for c in ("glass", "stone") for j in range(3))),
         "the folders glass, stone mean something, or nothing",
-        "the class is glass/, stone/, with the masks",
+        "the class is glass/, stone/, without the masks",
     ),
     "masks of two observers": (
         pairs(*((f"images/{j}.png", f"1st_manual/{j}.png") for j in range(5)))

@@ -18,8 +18,8 @@ from shardkit.refusals import RefusalError
 from shardkit.sources.context import Opening
 from shardkit.sources.engine.opening import open_reading
 from shardkit.sources.engine.source import ReadingSource
-from shardkit.sources.engine.split_columns import without_split
-from shardkit.sources.file_names import stem_of
+from shardkit.sources.engine.split_columns import split_of_file, without_split
+from shardkit.sources.file_names import ending, stem_of
 from shardkit.sources.known.finding import find_known, open_known
 from shardkit.sources.known.refused import refusal_of_known
 from shardkit.sources.listing import Source
@@ -35,16 +35,24 @@ from shardkit.sources.recognising.lists.list_files import (
 )
 from shardkit.sources.recognising.split_lists import several_lists, without_whole
 from shardkit.sources.recognising.tables.layout import relative
-from shardkit.sources.walking import folders_in
+from shardkit.sources.walking import children, folders_in, join
 from shardkit.storage import Folder, open_folder
 
+_LABELS = "labels"
 _MAX_FOLDERS = 8  # folders that are searched for names of the classes
 _TABLE = "write a CSV file with the header image,label"
 
 
 def is_well_known(folder: Folder) -> bool:
     """Return whether a folder is a dataset that this package knows by its files."""
-    return find_known(folder) is not None or refusal_of_known(folder) is not None
+    return find_known(folder) is not None or refusal_of_known(folder) is not None or _has_lists_in_labels(folder)
+
+
+def _has_lists_in_labels(folder: Folder) -> bool:
+    """Return whether `labels/` has lists of splits that name images, and not YOLO's boxes."""
+    paths = [join(_LABELS, entry.name) for entry in children(folder, _LABELS) if not entry.is_folder]
+    first = next((path for path in paths if ending(path) == ".txt" and split_of_file(path)), None)
+    return first is not None and bool(find_forms(folder, [first], ImageNames(folder, None)))
 
 
 def is_lists(folder: Folder) -> bool:

@@ -76,6 +76,13 @@ class Part:
     image_prefix: str = ""
     mask_prefix: str = ""
 
+    @property
+    def glob(self) -> str:
+        """What hides the masks, as for `ignore`."""
+        if self.images == self.masks:
+            return f"*{self.mask_suffix}{self.mask_ending or '.*'}"
+        return f"{posixpath.basename(self.masks)}/"
+
     def masks_of(self, folder: Folder) -> Iterator[str]:
         """Yield the paths of the masks."""
         for path in images_below(folder, self.masks):
@@ -91,7 +98,10 @@ def find_pairs(folder: Folder) -> list[Part]:
     splits = [name for name in names if split_of(name)]
     found = [part for name in splits for part in _pairs_below(folder, name, split_of(name), _MAX_DEPTH)]
     if len({part.split for part in found}) < 2:  # before images/ of all splits next to these
-        found = [*_pairs_below(folder, "", None, 0)] or found or [*_pairs_below(folder, "", None, _MAX_DEPTH)]
+        found = [*_pairs_below(folder, "", None, 0)] or found
+        if len(names) == 1:  # opened like the source
+            found = found or [*pairs_in_one_folder(folder, names[0])]
+        found = found or [*_pairs_below(folder, "", None, _MAX_DEPTH if len(names) > 1 else 0)]
     # Images to learn from without masks, as for anomalies, have other labels.
     if {one.split for one in found} == {"test"} and "train" in map(split_of, splits):
         return []
