@@ -59,11 +59,6 @@ def split_of_file(path: str) -> str | None:
     return splits.pop() if len(splits) == 1 else None
 
 
-def without_split(name: str) -> str:
-    """Return a name without the words for splits in it: ``images_variant_train`` is of ``images_variant_``."""
-    return _WORDS.sub("", _CASES.sub("_", name).lower())
-
-
 def is_split_column(file: TableFile, column: int, first: Sequence[Any]) -> bool:
     """Return whether all values of a column give splits; a table may be sorted by them."""
     name = file.columns[column]

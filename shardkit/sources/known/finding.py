@@ -85,11 +85,8 @@ def find_known(folder: Folder) -> KnownDataset | None:
     return None
 
 
-def open_known(opening: Opening) -> ReadingSource | None:
-    """Open the dataset that a folder is; return None if it is none that is known."""
-    found = find_known(opening.folder)
-    if found is None:
-        return None
+def open_known(opening: Opening, found: KnownDataset) -> ReadingSource:
+    """Open the dataset that a folder is."""
     reading = found.reading(opening.options.label_columns)
     remark = f"; {found.remark}" * bool(found.remark)
     return open_reading(opening, reading, name=found.title, is_strict=False, remark=remark)

@@ -72,21 +72,9 @@ TREES = {
         ["images/1.jpg", "labels/1.txt", "gt/1.png"],
         [("images/1.jpg", None, "gt/1.png")],
     ),
-    "usual suffixes": (
-        [
-            *("images/1.jpg", "masks/1_mask.png"),
-            *("images/2.jpg", "masks/2-GT.png"),
-            *("images/3.jpg", "masks/3_labelTrainIds.png"),
-            *("images/4.jpg", "masks/4_seg.png"),
-            *("images/5_mask.jpg", "masks/5_mask.png"),
-        ],
-        [
-            ("images/1.jpg", None, "masks/1_mask.png"),
-            ("images/2.jpg", None, "masks/2-GT.png"),
-            ("images/3.jpg", None, "masks/3_labelTrainIds.png"),
-            ("images/4.jpg", None, "masks/4_seg.png"),
-            ("images/5_mask.jpg", None, "masks/5_mask.png"),
-        ],
+    "a usual suffix": (
+        ["images/1.jpg", "masks/1_mask.png", "images/2_mask.jpg", "masks/2_mask_mask.png"],
+        [("images/1.jpg", None, "masks/1_mask.png"), ("images/2_mask.jpg", None, "masks/2_mask_mask.png")],
     ),
     "ends of all names of a folder": (
         [*(f"images/{name}_image.png" for name in "abcd"), *(f"masks/{name}_plants.png" for name in "abc")],

@@ -281,7 +281,7 @@ def test_an_option_without_effect_is_refused(tmp_path):
     root = write(tmp_path, files)
     with pytest.raises(CallError, match=r"label_columns has no effect on .*train.txt"):
         read(root / "train.txt", label_columns=("a",))
-    with pytest.raises(CallError, match="there are no lists of 'breed'"):
+    with pytest.raises(CallError, match="label_columns has no effect on"):
         read(root, label_columns=("breed",))
     write(root, {"images.txt": ["1 1.jpg"], "image_class_labels.txt": ["1 1"], "classes.txt": ["1 cat"]})
     with pytest.raises(CallError, match="label_columns has no effect on numbered lists"):

@@ -4,7 +4,6 @@ Lists without labels next to class folders divide these: see `recognising.split_
 """
 
 import posixpath
-import re
 from collections.abc import Sequence
 from dataclasses import replace
 
@@ -18,8 +17,8 @@ from shardkit.refusals import RefusalError
 from shardkit.sources.context import Opening
 from shardkit.sources.engine.opening import open_reading
 from shardkit.sources.engine.source import ReadingSource
-from shardkit.sources.engine.split_columns import split_of_file, without_split
-from shardkit.sources.file_names import ending, stem_of
+from shardkit.sources.engine.split_columns import split_of_file
+from shardkit.sources.file_names import ending
 from shardkit.sources.known.finding import find_known, open_known
 from shardkit.sources.known.refused import refusal_of_known
 from shardkit.sources.listing import Source
@@ -63,13 +62,17 @@ def is_lists(folder: Folder) -> bool:
 def open_lists(opening: Opening) -> Source:
     """Decide how to read a folder with lists, or one list file."""
     folder, options = opening.folder, opening.options
+    known = find_known(folder) if opening.file is None else None
+    if options.label_columns and known is None:
+        msg = f"{named('label_columns')} has no effect on {opening.url}: it has one kind of label; leave the option out"
+        raise CallError(msg)
     if opening.file is not None:
         return _open_list_file(opening, opening.file)
     if options.root is not None:
         msg = f"{named('root')} is for a list file as SOURCE; {folder.url} is a folder, whose lists are looked up in it"
         raise CallError(msg)
-    if known := open_known(opening):
-        return known
+    if known is not None:
+        return open_known(opening, known)
     if refusal := refusal_of_known(folder):
         raise refusal
     found = find_lists(folder, opening.excluded)
@@ -85,9 +88,6 @@ def open_lists(opening: Opening) -> Source:
 def _open_list_file(opening: Opening, path: str) -> ReadingSource:
     lists, options = opening.folder, opening.options
     url = f"{lists.url}/{path}"
-    if options.label_columns:
-        msg = f"{named('label_columns')} has no effect on {url}: it has one kind of label; leave the option out"
-        raise CallError(msg)
     folder = lists if options.root is None else open_folder(options.root)
     forms = find_forms(lists, [path], ImageNames(folder, opening.excluded), is_file=True)
     if not forms:
@@ -106,34 +106,15 @@ def _open_list_file(opening: Opening, path: str) -> ReadingSource:
 
 
 def _one_for_each_split(opening: Opening, found: Sequence[ListFile]) -> list[ListFile]:
-    """Return the lists of one kind: FGVC-Aircraft has images_variant_train.txt and images_family_train.txt."""
+    """Return a list for each split: one with labels, if there is one."""
     usual = without_whole({one.path: one.split for one in found})
-    found = [one for one in found if one.path in usual]
-    labelled = [one for one in found if one.has_labels] or found
-    families = {one: re.sub("[0-9]", "", without_split(stem_of(one.path))) for one in labelled}
-    words = [{*re.split("[_-]+", family)} for family in families.values()]
-    common = set.intersection(*words)
-    kinds: dict[str, list[ListFile]] = {}
-    for one, family in families.items():
-        kinds.setdefault("_".join(word for word in re.split("[_-]+", family) if word not in common), []).append(one)
-    if wanted := opening.options.label_columns:
-        if len(wanted) > 1 or wanted[0] not in kinds:
-            names = ", ".join(map(repr, kinds))
-            msg = f"{opening.folder.url}: there are no lists of {wanted[0]!r}; there are {names}"
-            raise CallError(msg)
-        labelled = kinds[wanted[0]]
-    splits = [one.split for one in labelled]
-    if len({*splits}) == len(splits):
-        return labelled + [one for one in found if one not in families and one.split not in splits]
-    if len(kinds) == 1 or wanted:
+    chosen = [one for one in found if one.path in usual]
+    labelled = [one for one in chosen if one.has_labels]
+    chosen = labelled + [one for one in chosen if one.split not in {other.split for other in labelled}]
+    splits = [one.split for one in chosen]
+    if len({*splits}) < len(splits):
         raise several_lists(opening, {one.path: one.split for one in found})
-    paths = ", ".join(printable(one.path) for one in labelled[:4])
-    commands = [
-        Change(f"the labels of {kind}", {"layout": "list", "label_columns": (kind,)}, sources=(opening.folder.url,))
-        for kind in sorted(kinds)
-    ]
-    problem = f"{printable(opening.folder.url)}: it has lists of several kinds of labels ({paths}, …)"
-    raise RefusalError(problem, commands)
+    return chosen
 
 
 def _opened(opening: Opening, folder: Folder, forms: Sequence[ListFile]) -> ReadingSource:

@@ -25,7 +25,7 @@ from shardkit.storage import Folder
 
 SAYS_MASKS = re.compile(r"mask|manual|label|(?<![a-z])ann|annot|(?<![a-z])gt|seg|matte|truth", re.IGNORECASE)
 # End of a mask's stem. "_L" is CamVid's.
-MASK_SUFFIX = re.compile(
+_MASK_SUFFIX = re.compile(
     r"[_-](?:masks?|seg(?:mentation)?|labels?|l|gt|anno(?:tations?)?|labelids|labeltrainids)\Z", re.IGNORECASE
 )
 # Names of folders of masks, in any case; if there are several, the first in this order.
@@ -203,16 +203,20 @@ def _with_ends(
 
     With `any_start`, names may begin with other words: img_1.jpg and seg_1.png.
     """
-    names = {stem_in_part(path[len(part.masks) + 1 :], part) for path in masks}
-    bare = {MASK_SUFFIX.sub("", name) for name in names}
-    stems = [stem_in_part(path[len(part.images) + 1 :], part) for path in images]
+    names = {_stem_in_part(path[len(part.masks) + 1 :], part) for path in masks}
+    stems = [_stem_in_part(path[len(part.images) + 1 :], part) for path in images]
     most = _MIN_MATCHED * len(names)
     if not names or not stems:
         return None
-    for suffix in _IMAGE_SUFFIXES if may_have_ends else ("",):
-        found = {stem.removesuffix(suffix) for stem in stems if stem.endswith(suffix)}
-        if (num := max(len(names & found), len(bare & found))) >= most or (is_usual and num):
-            return replace(part, image_suffix=suffix)
+    usual = dict.fromkeys(["", *sorted(found[0] for name in names if (found := _MASK_SUFFIX.search(name)))])
+    counts = {
+        (suffix, end): len(_without_end(names, end) & _without_end(stems, suffix))
+        for suffix in (_IMAGE_SUFFIXES if may_have_ends else ("",))
+        for end in (usual if may_have_ends else ("",))
+    }
+    (suffix, end), num = max(counts.items(), key=lambda one: one[1])
+    if num >= most or (is_usual and num):
+        return replace(part, image_suffix=suffix, mask_suffix=end)
     ends = _common_end(stems), _common_end(names)
     bare_stems = {stem.removesuffix(ends[0]) for stem in stems}
     bare_names = {name.removesuffix(ends[1]) for name in names}
@@ -226,6 +230,10 @@ def _with_ends(
     if not (any_start and may_have_ends) or not all(starts) or len(set.intersection(*without)) < most:
         return None
     return replace(part, image_suffix=ends[0], mask_suffix=ends[1], image_prefix=starts[0], mask_prefix=starts[1])
+
+
+def _without_end(stems: Collection[str], end: str) -> set[str]:
+    return {stem.removesuffix(end) for stem in stems if stem.endswith(end)}
 
 
 def _common_end(stems: Collection[str]) -> str:
@@ -256,7 +264,7 @@ def pairs_in_one_folder(folder: Folder, path: str) -> Iterator[Part]:
     if part := _of_same_stems(folder, path, paths):
         yield part
         return
-    suffixes = {found[0] for stem in by_stem if (found := MASK_SUFFIX.search(stem))}
+    suffixes = {found[0] for stem in by_stem if (found := _MASK_SUFFIX.search(stem))}
     # The end that follows the stem of another image.
     last = {end[0] for stem in by_stem if (end := _LAST_SUFFIX.search(stem)) and stem[: end.start()] in by_stem}
     several = {stem[i:] for stem in by_stem for i in _separators(stem) if stem[:i] in by_stem}
@@ -299,7 +307,7 @@ def _of_same_stems(folder: Folder, path: str, paths: list[str]) -> Part | None:
     return None
 
 
-def stem_in_part(below: str, part: Part) -> str:
+def _stem_in_part(below: str, part: Part) -> str:
     """Return the stem of a path below the part's folder; images/val/1.jpg and masks/validation/1.png have one."""
     stem = posixpath.splitext(below)[0]
     first, separator, rest = stem.partition("/")

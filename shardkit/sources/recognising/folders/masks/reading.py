@@ -1,19 +1,14 @@
 """Write how pairs of folders are read as a reading: templates of the masks, splits and class names."""
 
 import glob
-import posixpath
 from collections.abc import Iterable, Sequence
-from itertools import islice
 
 from shardkit.naming import split_of_folder
-from shardkit.sources.mask_pixels import images_below
 from shardkit.sources.readings.values import Constant, Images, Origin, Paired, Reading
 from shardkit.sources.recognising.folders.class_folders import with_words
-from shardkit.sources.recognising.folders.masks.pairs import MASK_SUFFIX, Part, split_inside, stem_in_part
+from shardkit.sources.recognising.folders.masks.pairs import Part, split_inside
 from shardkit.sources.walking import folders_in, is_folder, join
 from shardkit.storage import Folder
-
-_NUM_SAMPLED = 400  # masks whose ends are looked at
 
 
 def reading_of(folder: Folder, parts: Sequence[Part], palette: str) -> Reading:
@@ -30,10 +25,9 @@ def _templates(folder: Folder, part: Part) -> list[tuple[str, str]]:
     folders = _inner_pairs(folder, part) if part.with_splits else [(part.images, part.masks)]
     return [
         (
-            join(masks, f"{{dir}}/{part.mask_prefix}{{stem}}{end}{part.mask_suffix}{part.mask_ending}"),
+            join(masks, f"{{dir}}/{part.mask_prefix}{{stem}}{part.mask_suffix}{part.mask_ending}"),
             join(images, f"{{dir}}/{part.image_prefix}{{stem}}{part.image_suffix}"),
         )
-        for end in _ends(folder, part)
         for images, masks in folders
     ]
 
@@ -45,28 +39,6 @@ def _inner_pairs(folder: Folder, part: Part) -> list[tuple[str, str]]:
     if all(masks.get(split_inside(name), name) == name for name in inner):
         return [(part.images, part.masks)]
     return [(join(part.images, name), join(part.masks, masks.get(split_inside(name), name))) for name in inner]
-
-
-def _ends(folder: Folder, part: Part) -> list[str]:
-    """Return the usual ends of the masks' stems that are no part of the images'; '' first, for none."""
-    images = {
-        stem_in_part(path[len(part.images) :].lstrip("/"), part)
-        for path in islice(images_below(folder, part.images), _NUM_SAMPLED)
-    }
-    stems = (
-        _without(stem_in_part(path[len(part.masks) :].lstrip("/"), part), part.mask_prefix, part.mask_suffix)
-        for path in islice(part.masks_of(folder), _NUM_SAMPLED)
-    )
-    ends = set()
-    for stem in stems:
-        found = MASK_SUFFIX.search(posixpath.basename(stem), 1)
-        ends.add(found[0] if found and f"{stem}{part.image_suffix}" not in images else "")
-    return sorted(ends) or [""]
-
-
-def _without(stem: str, prefix: str, suffix: str) -> str:
-    above, name = posixpath.split(stem)
-    return join(above, name.removeprefix(prefix).removesuffix(suffix))
 
 
 def _with_field(parts: Sequence[Part], of_parts: Sequence[Sequence[tuple[str, str]]]) -> list[tuple[str, str]] | None:
