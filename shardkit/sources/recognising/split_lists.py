@@ -2,37 +2,30 @@
 
 import fnmatch
 import posixpath
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-import numpy as np
-import numpy.typing as npt
-import pyarrow as pa
-import pyarrow.compute as pc
-
-from shardkit.naming import printable, split_of_folder
 from shardkit.options.values import Match
 from shardkit.options.words import named
 from shardkit.refusals import RefusalError
 from shardkit.sources.context import Opening
+from shardkit.sources.engine.images import ImagePaths
 from shardkit.sources.engine.opening import open_reading
 from shardkit.sources.engine.source import ReadingSource
 from shardkit.sources.engine.split_columns import is_split_column, split_of_file, split_of_value
 from shardkit.sources.file_names import stem_of
 from shardkit.sources.formats.tables.records import TableFile
 from shardkit.sources.listing import Source
-from shardkit.sources.name_index import path_end, written_path
+from shardkit.sources.name_index import written_path
 from shardkit.sources.readings.paths import below
 from shardkit.sources.readings.values import Column, Listed
 from shardkit.sources.recognising.claims.collecting import NamingFile
-from shardkit.sources.recognising.claims.image_names import ImageNames, plain_word
+from shardkit.sources.recognising.claims.image_names import plain_word
 from shardkit.sources.recognising.folders.source_place import SourcePlace
 from shardkit.sources.recognising.tables.layout import relative
 from shardkit.sources.recognising.wrapped_source import innermost, replaced
-from shardkit.sources.unlisted_images import NamedImages
-from shardkit.sources.walking import join
+from shardkit.sources.walking import is_within, join
 
-_LISTED = 10_000  # rows at once
 _MAX_FOLDS = 4  # that a refusal names
 
 
@@ -56,17 +49,6 @@ class SplitList:
     num_parts: int
     has_ending: bool
 
-    def named(self) -> dict[str, list[str]]:
-        """Return the ends of the images' paths, by their split."""
-        found: dict[str, list[str]] = {}
-        for record in self.file.all_records():
-            if record.problem is None and record.values[self.column] not in (None, ""):
-                value = None if self.split_column < 0 else record.values[self.split_column]
-                split = self.split or split_of_value(value, self.file.columns[self.split_column])
-                if split is not None:
-                    found.setdefault(split, []).append(self.end_of(written_path(str(record.values[self.column]))))
-        return found
-
     def texts(self) -> Iterator[str]:
         """Yield what its records call the images."""
         for record in self.file.all_records():
@@ -82,12 +64,8 @@ class SplitList:
         """Return the rest of a path."""
         return path[len(self.begin_of(path)) :].lstrip("/")
 
-    def end_of(self, path: str) -> str:
-        """Return the part of a path that is compared."""
-        return path_end(path, self.num_parts, has_ending=self.has_ending)
 
-
-def divided_by_lists(source: Source, files: Sequence[NamingFile], names: ImageNames, opening: Opening) -> Source:
+def divided_by_lists(source: Source, files: Sequence[NamingFile], opening: Opening) -> Source:
     """Return a source with the splits that lists in SOURCE give its images; the source itself if it has splits."""
     inner = innermost(source)
     if not (isinstance(inner, ReadingSource) and inner.tree.url.startswith(opening.folder.url)) or inner.value.split:
@@ -95,14 +73,22 @@ def divided_by_lists(source: Source, files: Sequence[NamingFile], names: ImageNa
     above = _above(source, opening)
     used = [posixpath.join(above, file.path) for file in source.used_files]
     others = [one for one in files if not any(fnmatch.fnmatchcase(one.path, path) for path in used)]
+    others = [one for one in others if _names_single_images(one, inner.images, above)]
     found = {one.path: made for one in others if (made := split_list(one, opening)) is not None}
-    holds_all = source.takes_splits and source.label_files == ()
-    if not (holds_all and all(names.tells_apart(one.num_parts, has_ending=one.has_ending) for one in found.values())):
-        rows = _rows(source, above) if found else None
-        if rows is None or rows["split"].null_count < rows.num_rows:
-            return source
-        found = {path: one for path, one in found.items() if _names_some(path, one, rows["key"], names, opening)}
     return _divided(source, inner, found, above, opening) if found else source
+
+
+def _names_single_images(one: NamingFile, images: ImagePaths, above: str) -> bool:
+    """Return whether the first records of a file name images of the source, and not several by one name."""
+    named = [
+        [
+            path
+            for path in found.paths
+            if is_within(path, above) and not images.why_left_out(path[len(above) :].lstrip("/"))
+        ]
+        for found in one.found.values()
+    ]
+    return any(named) and all(len(paths) < 2 for paths in named)
 
 
 def _above(source: Source, opening: Opening) -> str:
@@ -155,53 +141,6 @@ def repeats_folders(one: NamingFile, column: int) -> bool:
         if len(pairs) > 1 and len(pairs) == len({value for value, _ in pairs}) == len({name for _, name in pairs}):
             return True
     return False
-
-
-def _rows(source: Source, above: str) -> pa.Table:
-    """Return the images that a source lists: their paths below SOURCE, and the splits that folders give them."""
-    tables = [pa.table({"key": pa.array([], pa.string()), "split": pa.array([], pa.string())})]
-    for part in source.parts():
-        for listing in source.list_part(part, _LISTED):
-            rows = listing.table().select(["key", "split", "reason"])
-            good = rows.filter(pc.is_null(rows["reason"]))
-            keys = good["key"].cast(pa.string())
-            paths = pc.binary_join_element_wise(above, keys, "/") if above and len(keys) else keys
-            tables.append(pa.table({"key": paths, "split": good["split"].cast(pa.string())}))
-    return pa.concat_tables(tables)
-
-
-def _names_some(path: str, one: SplitList, keys: pa.ChunkedArray, names: ImageNames, opening: Opening) -> bool:
-    """Return whether a list names images of the source, and not others of the same names."""
-    named_images = NamedImages(end for ends in one.named().values() for end in ends)
-    found = [key for chunk in keys.chunks for key in _those_in(named_images, one, chunk.to_pylist())]
-    ends = _hashes(map(one.end_of, found))
-    every, counts = np.unique(ends, return_counts=True)
-    if several := set(every[counts > 1][:1].tolist()):
-        raise _ambiguous(path, one, [key for key in found if hash(one.end_of(key)) in several], opening)
-    if one.split is None or not len(every):
-        return bool(len(every))
-    # Testing_set.csv may be that of test/1.jpg, which is not in the source, and not of train/1.jpg.
-    there = [path for path in names.paths() if one.split in map(split_of_folder, path.split("/")[:-1])]
-    others = _those_in(named_images, one, there)
-    return not others or bool(pc.all(pc.is_in(pa.array(others), keys)).as_py())
-
-
-def _those_in(named_images: NamedImages, one: SplitList, paths: Sequence[str]) -> list[str]:
-    is_in = named_images.contain(map(one.end_of, paths)).tolist()
-    return [path for path, is_named in zip(paths, is_in, strict=True) if is_named]
-
-
-def _hashes(texts: Iterable[str]) -> npt.NDArray[np.int64]:
-    return np.fromiter(map(hash, texts), np.int64)
-
-
-def _ambiguous(path: str, one: SplitList, keys: Sequence[str], opening: Opening) -> RefusalError:
-    place = SourcePlace(opening.url, in_archive=opening.is_in_archive, ignored=opening.options.ignore)
-    shown = " and ".join(map(printable, keys))
-    problem = f"{place.shown}: {printable(path)} gives splits to images by {one.end_of(keys[0])!r} and the like, and "
-    problem += f"several are called so, such as {shown}"
-    remedy = f"write the images' folders into it, or hide it with {named('ignore', f'/{path}')} if these splits are not"
-    return RefusalError(problem, remedy=f"{remedy} wanted")
 
 
 def _divided(source: Source, inner: ReadingSource, lists: dict[str, SplitList], above: str, opening: Opening) -> Source:

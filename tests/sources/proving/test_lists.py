@@ -13,7 +13,7 @@ BOXES = b'{"v": {"x": ["1.jpg", {"bbox": [1, 2, 3, 4]}], "y": ["2.jpg", {"bbox":
 
 # name: files, and why it asks
 ASKED = {
-    "names of several images": (PETS | {"train.txt": b"1.jpg a\n2.jpg a\n"}, "train.txt gives splits"),
+    "names of several images": (PETS | {"train.txt": b"1.jpg a\n2.jpg a\n"}, "train.txt names"),
     "fractions": (PETS | {"train.txt": b"cat/1.jpg 0.5\ndog/3.jpg 1.5\n"}, "no list of splits names"),
     "captions": ({f"photos/{i}.jpg": X for i in range(20)} | {"captions.txt": CAPTIONS}, "most classes have one image"),
     "other splits than those of folders": (
