@@ -18,7 +18,7 @@ from shardkit.sources.formats.tables.records import TableFile
 from shardkit.sources.listing import Source
 from shardkit.sources.name_index import written_path
 from shardkit.sources.readings.paths import below
-from shardkit.sources.readings.values import Column, Listed
+from shardkit.sources.readings.values import Annotation, Column, Listed
 from shardkit.sources.recognising.claims.collecting import NamingFile
 from shardkit.sources.recognising.claims.image_names import plain_word
 from shardkit.sources.recognising.folders.source_place import SourcePlace
@@ -26,6 +26,7 @@ from shardkit.sources.recognising.tables.layout import relative
 from shardkit.sources.recognising.wrapped_source import innermost, replaced
 from shardkit.sources.walking import is_within, join
 
+_BATCH_ROWS = 10_000
 _MAX_FOLDS = 4  # that a refusal names
 
 
@@ -68,7 +69,9 @@ class SplitList:
 def divided_by_lists(source: Source, files: Sequence[NamingFile], opening: Opening) -> Source:
     """Return a source with the splits that lists in SOURCE give its images; the source itself if it has splits."""
     inner = innermost(source)
-    if not (isinstance(inner, ReadingSource) and inner.tree.url.startswith(opening.folder.url)) or inner.value.split:
+    if not (isinstance(inner, ReadingSource) and inner.tree.url.startswith(opening.folder.url)):
+        return source
+    if _has_splits(inner):
         return source
     above = _above(source, opening)
     used = [posixpath.join(above, file.path) for file in source.used_files]
@@ -76,6 +79,14 @@ def divided_by_lists(source: Source, files: Sequence[NamingFile], opening: Openi
     others = [one for one in others if _names_single_images(one, inner.images, above)]
     found = {one.path: made for one in others if (made := split_list(one, opening)) is not None}
     return _divided(source, inner, found, above, opening) if found else source
+
+
+def _has_splits(source: ReadingSource) -> bool:
+    """Return whether images have splits; files of boxes may give them by folders, and there may be none."""
+    if not isinstance(source.value.split, Annotation):
+        return source.value.split is not None
+    tables = (one.table() for part in source.parts() for one in source.list_part(part, _BATCH_ROWS))
+    return any(table["split"].null_count < table.num_rows for table in tables)
 
 
 def _names_single_images(one: NamingFile, images: ImagePaths, above: str) -> bool:

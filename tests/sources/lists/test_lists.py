@@ -114,7 +114,7 @@ def test_lists_without_labels_take_them_from_folders_that_are_called_as_the_clas
         "trainlist01.txt": ["Archery/a_1.jpg 1", "Bowling/b_1.jpg 2"],
         "testlist01.txt": ["Bowling/b_2.jpg"],
     }
-    source, rows, _ = read(write(tmp_path, files))
+    source, rows, _ = read(write(tmp_path, files), layout="list")
     assert rows == [
         ("frames/Archery/a_1.jpg", "train", "Archery"),
         ("frames/Bowling/b_1.jpg", "train", "Bowling"),
@@ -122,7 +122,7 @@ def test_lists_without_labels_take_them_from_folders_that_are_called_as_the_clas
     ]
     assert source.classes == ("Archery", "Bowling")
     write(tmp_path, {"classInd.txt": ["1 Bows", "2 Bowls"]})
-    source, rows, skipped = read(tmp_path)
+    source, rows, skipped = read(tmp_path, layout="list")
     assert [label for _, _, label in rows] == ["Bows", "Bowls"]
     assert source.describe().endswith("; left out testlist01.txt, without labels")
     assert skipped == {"image in frames/Bowling/ that no list names": 1}

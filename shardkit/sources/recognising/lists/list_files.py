@@ -6,7 +6,7 @@ Nothing in such a file says where the path ends: the way to divide lines that na
 import posixpath
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import islice
 from typing import Literal
 
@@ -48,6 +48,7 @@ class ListFile:
         base: Folder that the images' paths start at; '' if they are found without.
         dropped: Number of leading parts of each path that are left out.
         is_exact: Whether lines are paths from the source's folder.
+        repeats_folders: Whether each label goes with one folder of the images, and each folder with one label.
         label_part: Part of the path, from 0, that is the class in a list without labels; None if it has labels.
     """
 
@@ -58,6 +59,7 @@ class ListFile:
     base: str = ""
     dropped: int = 0
     is_exact: bool = False
+    repeats_folders: bool = False
     label_part: int | None = None
 
     @property
@@ -117,9 +119,15 @@ def find_lists(folder: Folder, excluded: str | None = None) -> list[ListFile]:
 
     If the names of some are those of splits, the others do not count.
     """
-    found = (path for path in candidates(folder, excluded, _ENDINGS) if not is_names_file(posixpath.basename(path)))
+    found = (path for path in candidates(folder, excluded, _ENDINGS) if not _is_of_classes(folder, path))
     lists = find_forms(folder, [*islice(found, MAX_FILES)], ImageNames(folder, excluded))
     return [one for one in lists if one.split] or lists
+
+
+def _is_of_classes(folder: Folder, path: str) -> bool:
+    """Return whether a file has the names of the classes; labels.txt may also have names and classes of images."""
+    first = next(read_fields(folder, path), None) if is_names_file(posixpath.basename(path)) else None
+    return first is not None and not any(map(is_image, first.values))
 
 
 def find_forms(folder: Folder, paths: Sequence[str], names: ImageNames, *, is_file: bool = False) -> list[ListFile]:
@@ -177,8 +185,16 @@ def _find_form(
                     return None  # several images are called so
             num = dropped.pop()
             is_exact = not num and all(one.paths == [written_path(text)] for text, one in found.items())
-            return ListFile(folder, path, shape, separator, base, num, is_exact or bool(base))
+            form = ListFile(folder, path, shape, separator, base, num, is_exact or bool(base))
+            return replace(form, repeats_folders=_repeats_folders(form, sample, names))
     return None
+
+
+def _repeats_folders(form: ListFile, sample: Sequence[str], names: ImageNames) -> bool:
+    pairs = [pair for line in sample if form.has_labels and (pair := divide(line, form.shape, form.separator))]
+    found = {(label, parent_of(one.paths[0])) for path, label in pairs if (one := names.find(path))}
+    folders = {place for _, place in found}
+    return len(folders) > 1 and len(found) == len(folders) == len({label for label, _ in found})
 
 
 def _num_dropped(text: str, found: Found, near: str) -> int:

@@ -55,8 +55,11 @@ def _has_lists_in_labels(folder: Folder) -> bool:
 
 
 def is_lists(folder: Folder) -> bool:
-    """Return whether a folder has lists that name its images and give them classes, judging by the first lines."""
-    return any(one.has_labels for one in find_lists(folder))
+    """Return whether a folder has lists that name its images and give them classes, judging by the first lines.
+
+    Labels that only repeat folders are no news: such lists divide class folders, see `recognising.split_lists`.
+    """
+    return any(one.has_labels and not one.repeats_folders for one in find_lists(folder))
 
 
 def open_lists(opening: Opening) -> Source:
