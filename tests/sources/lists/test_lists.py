@@ -273,7 +273,7 @@ def test_bad_lines_of_attributes_are_rejected(tmp_path):
 
 def test_an_output_in_the_source_is_left_out(tmp_path):
     root = write(tmp_path / "s", {**images("cat/1.jpg", "out/2.jpg"), "train.txt": ["cat/1.jpg a", "out/2.jpg b"]})
-    assert read_source(root, output=root / "out").table["key"].to_pylist() == ["cat/1.jpg"]
+    assert read_source(root, output=root / "out", layout="list").table["key"].to_pylist() == ["cat/1.jpg"]
 
 
 def test_an_option_without_effect_is_refused(tmp_path):
