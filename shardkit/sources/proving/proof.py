@@ -94,10 +94,13 @@ def _left_over(found: Evidence, left_out: tuple[str, ...], noted: str) -> Iterat
             yield f"{num:,} {phrase}"
     if len({*found.keys}) < len(found.keys) and found.has_several_files:
         yield "several files say something about the same images"
+    label = found.reading.label.origin if found.reading.label else None
     num, total = found.rejected[NO_LABEL], len(found.keys) + found.rejected.total()
     if num > _MAX_UNLABELLED * total:
         yield f"{num:,} of {counted(total, 'image')} have no label"
     for claim in found.source.claims if not found.is_file else ():
+        if claim.is_used and claim.gives == "labels" and isinstance(label, PathPart):
+            yield f"{printable(claim.path)} gives splits, and its other columns may be labels"
         if not claim.is_used and not _repeats_folders(claim) and not _is_of_others(claim, found):
             yield claim.sentence
     claimed = {one.path for one in found.source.claims}

@@ -147,6 +147,8 @@ def repeats_folders(one: NamingFile, column: int) -> bool:
     words = [plain_word(value) for value in values]
     if all(word in path for word, path in zip(words, folders, strict=True)):
         return bool(words)
+    if not {*words}.isdisjoint(name for path in folders for name in path):  # corrections: cat/1.jpg,dog
+        return False
     for level in range(1, depth + 1):
         pairs = {(value, path[-level]) for value, path in zip(values, folders, strict=True)}
         if len(pairs) > 1 and len(pairs) == len({value for value, _ in pairs}) == len({name for _, name in pairs}):
