@@ -22,6 +22,7 @@ from shardkit.sources.formats.tables.opening import TABLE_ENDINGS, open_table_fi
 from shardkit.sources.options import SourceOptions
 from shardkit.sources.proving.class_names import is_made, odd_names
 from shardkit.sources.proving.label_columns import is_other
+from shardkit.sources.proving.mask_offers import instead_of_masks
 from shardkit.sources.readings.values import (
     Annotation,
     Column,
@@ -29,6 +30,7 @@ from shardkit.sources.readings.values import (
     Labels,
     Listed,
     Origin,
+    Paired,
     PathPart,
     PathRegex,
     Reading,
@@ -36,7 +38,7 @@ from shardkit.sources.readings.values import (
 from shardkit.sources.recognising.claims.collecting import NamingFile, naming_files
 from shardkit.sources.recognising.claims.image_names import ImageNames, plain_word
 from shardkit.sources.recognising.folders.folder_names import parts_of_data, without_parts
-from shardkit.sources.recognising.folders.masks.matching import SAYS_MASKS
+from shardkit.sources.recognising.folders.masks.pairs import SAYS_MASKS
 from shardkit.sources.recognising.folders.name_fields import form_of, guess_pattern
 from shardkit.sources.recognising.folders.split_folders import are_splits, is_of_project, mentioned_split
 from shardkit.sources.walking import files_below, is_image, parent_of
@@ -108,6 +110,8 @@ def _of_the_same(opening: Opening, reading: Reading, paths: list[str]) -> Iterat
     for name, origin in reading.facts():
         if isinstance(origin, Annotation):
             yield from _of_annotations(opening, reading, name, origin)
+        elif isinstance(origin, Paired):
+            yield from (Offer(*one) for one in instead_of_masks(opening, reading, origin, paths))
     label = reading.label
     if label is None or not isinstance(label.origin, PathPart):
         return
@@ -193,7 +197,7 @@ def _of_tables(opening: Opening, base: Reading) -> Iterator[Offer]:
         found += _of_folders(opening, {one.path for one in files}, names, base)
     yield from (offer for _, offer in sorted(found, key=lambda one: one[0]))
     lists = {one.path: split for one in files if not one.others and (split := mentioned_split(one.path))}
-    if lists and base.label is not None and base.split is None:
+    if lists and base.label is not None:
         rest = None if "train" in lists.values() else "train"
         others = f", all others are {rest}" if rest else ""
         yield Offer(replace(base, split=Listed(lists, rest=rest)), f"splits from {_shown([*lists], '')}{others}")

@@ -14,10 +14,11 @@ from shardkit.sources.proving.class_trees import doubts_about_trees
 from shardkit.sources.proving.evidence import Evidence, kinds_of
 from shardkit.sources.proving.label_columns import doubts_about_columns
 from shardkit.sources.proving.silent_files import may_say
-from shardkit.sources.readings.values import Annotation, Column, PathPart, PathRegex
+from shardkit.sources.readings.values import Annotation, Column, Paired, PathPart, PathRegex
 from shardkit.sources.recognising.folders.folder_names import parts_of_data
+from shardkit.sources.recognising.folders.masks.pairs import SAYS_MASKS
 from shardkit.sources.recognising.folders.split_folders import is_of_project, mentioned_split, mentions_split
-from shardkit.sources.walking import is_image
+from shardkit.sources.walking import is_image, parent_of
 
 _MAX_LOOSE = 3  # images beside folders of classes, such as a contact sheet
 _MAX_UNLABELLED = 0.2  # of the images: more than a conversion may ever reject without a word
@@ -52,6 +53,9 @@ def _liberties(found: Evidence) -> Iterator[str]:
     usual = {formats[name].note for formats in (FORMATS, IMAGE_FORMATS) for name in used if name in formats}
     if found.is_partly_in_archives:
         yield "some files lie in archives and others beside them"
+    mask = found.reading.mask
+    if isinstance(mask, Paired) and not (SAYS_MASKS.search(mask.pair) or parent_of(mask.pair) == parent_of(mask.image)):
+        yield f"{printable(mask.pair)} is not called like masks"
     odd = sorted({one for one in found.splits if one} - _SPLITS)
     if odd and found.options.split_column is None:
         yield f"{first_of([*map(printable, odd)], 3)} {'is no usual split' if len(odd) == 1 else 'are no usual splits'}"

@@ -44,7 +44,7 @@ def accounted(source: Source, opening: Opening) -> Source:
     of_images = claims_of_single_images(opening.folder, opening.excluded, names, used) if is_known else []
     of_images = [one for one in of_images if not _is_used(one.path, source, opening)]
     are_folders_labels = source.label_files == ()
-    source = divided_by_lists(source, files, names, opening)
+    source = divided_by_lists(source, files, opening)
     if source.label_files is None or not (files or of_images):
         return source
     claims = [_claim(one, names, opening, source, are_folders_labels=are_folders_labels) for one in files]

@@ -12,8 +12,6 @@ The first form that fits is taken. Whether it is the only one, `proving` finds o
 from dataclasses import dataclass
 
 from shardkit.refusals import RefusalError
-from shardkit.sources.recognising.folders.annotated_data_check import says_annotations
-from shardkit.sources.recognising.folders.annotated_trees import refuse_annotated
 from shardkit.sources.recognising.folders.class_folders import (
     ClassFolders,
     LabelRoot,
@@ -22,6 +20,7 @@ from shardkit.sources.recognising.folders.class_folders import (
     unlabelled_remark,
 )
 from shardkit.sources.recognising.folders.first_images import NUM_SAMPLED, has_images, holds_image, image_names, listed
+from shardkit.sources.recognising.folders.masks.instances import refuse_instances
 from shardkit.sources.recognising.folders.source_place import SourcePlace
 from shardkit.sources.recognising.folders.split_folders import (
     is_of_project,
@@ -77,14 +76,13 @@ def read_tree(
     folder: Folder, excluded: str | None, place: SourcePlace
 ) -> ClassFolders | FlatFolders | Wrapper | Without:
     """Decide how a tree is read that no other layout recognises."""
-    folders = names = label_folders(folder, "", excluded)
+    names = label_folders(folder, "", excluded)
     if len(names) <= _MAX_PROBED:
         names = [name for name in names if holds_image(folder, name)] or names
     if not names:
         return FlatFolders((LabelRoot("", None),))
     splits = splits_of(names)
-    has_annotations = any(says_annotations(name, "") for name in folders if name not in names)
-    refuse_annotated(folder, folders if has_annotations else names, splits, excluded, place)
+    refuse_instances(folder, names, place)
     ordinary = [name for name in names if name not in splits and not is_unlabelled(name)]
     of_project = [name for name in ordinary if is_of_project(name)]
     rest = [name for name in names if name not in of_project]
