@@ -27,7 +27,7 @@ from shardkit.sources.engine.split_words import split_of_name
 from shardkit.sources.file_names import ending
 from shardkit.sources.formats.list_fields import read_fields
 from shardkit.sources.mask_pixels import are_coloured, images_below
-from shardkit.sources.recognising.detection.voc.image_folders import read_lists
+from shardkit.sources.recognising.detection.image_sets import read_lists
 from shardkit.sources.recognising.folders.first_images import has_images
 from shardkit.sources.recognising.folders.masks.matching import (
     MAX_FOLDERS,

@@ -9,7 +9,7 @@ from shardkit.naming import split_of_folder
 from shardkit.sources.formats.list_fields import read_fields
 from shardkit.sources.mask_pixels import images_below
 from shardkit.sources.readings.values import Constant, Images, Listed, Origin, Paired, Reading
-from shardkit.sources.recognising.detection.voc.image_folders import chosen_lists
+from shardkit.sources.recognising.detection.image_sets import chosen_lists
 from shardkit.sources.recognising.folders.class_folders import with_words
 from shardkit.sources.recognising.folders.masks.matching import MASK_SUFFIX, split_inside, stem_in_part
 from shardkit.sources.recognising.folders.masks.part import Part
