@@ -9,6 +9,7 @@ import json
 import posixpath
 import re
 from collections.abc import Sequence
+from dataclasses import replace
 from enum import Enum
 from typing import Any
 
@@ -164,10 +165,9 @@ def open_coco(opening: Opening) -> Source:
         remark += "; note: the files have different category ids, and classes are those of the same name"
     has_several = bool(classes) and _gives_several(folder, chosen)
     remark += "; images may have several classes" if has_several else ""
-    title, field = (without, CATEGORY) if classes else (with_boxes, None)
-    return open_found_files(
-        opening, root, COCO.name, title, files, settings, field=field, has_several=has_several, remark=remark
-    )
+    if classes:
+        files = [replace(file, attribute=CATEGORY, has_several=has_several) for file in files]
+    return open_found_files(opening, root, COCO.name, without if classes else with_boxes, files, settings, remark)
 
 
 def _with_images(opening: Opening, paths: Sequence[str]) -> tuple[Folder, list[FoundFile]]:

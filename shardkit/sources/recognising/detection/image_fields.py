@@ -32,11 +32,8 @@ def classes_of(
     if len(columns) > 1:
         usual = [name for one in _USUAL for name in columns if name.lower() == one][:1]
         return None, usual[0] if usual else _one_of(url, tuple(columns), "gives the classes of the boxes")
-    if columns or any(image.objects or image.problems for image in images):
+    if columns or not attributes or any(image.objects or image.problems for image in images):
         return None, next(iter(columns), None)
-    if not attributes:
-        msg = f"{url}: its first records have neither boxes nor classes"
-        raise DataError(msg)
     return next(iter(attributes)) if len(attributes) == 1 else _one_of(url, tuple(attributes), "is the class"), None
 
 

@@ -143,34 +143,9 @@ class FoundFile:
     about: str = ""
 
 
-def has_cvat(folder: Folder) -> bool:
-    """Return whether a folder has XML files of CVAT."""
-    return bool(_find(folder, "cvat"))
-
-
-def has_label_studio(folder: Folder) -> bool:
-    """Return whether a folder has a JSON export of Label Studio."""
-    return bool(_find(folder, "label-studio"))
-
-
-def has_wider_face(folder: Folder) -> bool:
-    """Return whether a folder has WIDER FACE's lists."""
-    return bool(_find(folder, "wider-face"))
-
-
 def has_box_json(folder: Folder) -> bool:
     """Return whether a folder has files of JSON with boxes, for many images or for one each."""
-    return bool(_find(folder, "box-json")) or has_files_of_images(folder)
-
-
-def is_export(folder: Folder, path: str) -> bool:
-    """Return whether a file is a JSON export of Label Studio."""
-    return _format_of(folder, path, "label-studio") is not None
-
-
-def is_box_json(folder: Folder, path: str) -> bool:
-    """Return whether a file has a record for each image in a format of JSON."""
-    return _format_of(folder, path, "box-json") is not None
+    return bool(_find(folder, layout="box-json")) or has_files_of_images(folder)
 
 
 def refuse_other_export(folder: Folder, path: str) -> None:
@@ -184,7 +159,7 @@ def refuse_other_export(folder: Folder, path: str) -> None:
         raise DataError(msg)
 
 
-def _format_of(folder: Folder, path: str, layout: Layout) -> Format | JsonFormat | None:
+def _format_of(folder: Folder, path: str, *, layout: Layout) -> Format | JsonFormat | None:
     """Return the format of a file, judging by its name and its beginning; None if it is another one."""
     kind = _KINDS[layout]
     if not path.lower().endswith(kind.endings):
@@ -196,7 +171,10 @@ def _format_of(folder: Folder, path: str, layout: Layout) -> Format | JsonFormat
     return next((one for one in fitting if one.sniff(head or b"")), None)
 
 
-def _find(folder: Folder, layout: Layout) -> list[str]:
+is_export, is_box_json = (partial(_format_of, layout=layout) for layout in ("label-studio", "box-json"))
+
+
+def _find(folder: Folder, *, layout: Layout) -> list[str]:
     """Return the files of the first folder that has any: the folder itself, its splits', or those of label files."""
     names, endings = folders_in(folder), _KINDS[layout].endings
     in_splits = [join(name, one) for name in names if split_of_folder(name) for one in _OF_SPLITS]
@@ -205,14 +183,19 @@ def _find(folder: Folder, layout: Layout) -> list[str]:
     of_splits = [name for name in names if split_tokens(name) and not split_of_folder(name)][:_MAX_INNER]
     beside = [path for name in of_splits for path in files_in(folder, name, *endings)]
     for paths in (files_in(folder, "", *endings), in_splits, *_label_files(folder, names, endings), beside):
-        if found := [path for path in paths[:_TRIED] if _format_of(folder, path, layout)]:
+        if found := [path for path in paths[:_TRIED] if _format_of(folder, path, layout=layout)]:
             return found
     # Of sequences, such as train/MOT17-02/gt/gt.txt; none if the first sequence has none.
     tops = [join(name, one) for name in names if split_of_folder(name) for one in folders_in(folder, name)] or names
     first, *others = (join(top, _OF_SEQUENCE) for top in tops or [""])
-    if not file_or_folder(folder, first) or not _format_of(folder, first, layout):
+    if not file_or_folder(folder, first) or not _format_of(folder, first, layout=layout):
         return []
     return [first, *(path for path in others if file_or_folder(folder, path))]
+
+
+has_cvat, has_label_studio, has_wider_face = (
+    partial(_find, layout=layout) for layout in ("cvat", "label-studio", "wider-face")
+)
 
 
 def _label_files(folder: Folder, names: Sequence[str], endings: tuple[str, ...]) -> Iterator[list[str]]:
@@ -223,31 +206,16 @@ def _label_files(folder: Folder, names: Sequence[str], endings: tuple[str, ...])
                 yield files_in(folder, join(name, inner), *endings)
 
 
-def open_cvat(opening: Opening) -> Source:
-    """Find CVAT's files and their images."""
-    return _open(opening, "cvat")
-
-
-def open_label_studio(opening: Opening) -> Source:
-    """Find Label Studio's exports and their images."""
-    return _open(opening, "label-studio")
-
-
-def open_wider_face(opening: Opening) -> Source:
-    """Find WIDER FACE's lists and their images."""
-    return _open(opening, "wider-face")
-
-
 def open_box_json(opening: Opening) -> Source:
     """Find files of JSON with boxes, and their images."""
-    if opening.file is None and not _find(opening.folder, "box-json") and has_files_of_images(opening.folder):
+    if opening.file is None and not _find(opening.folder, layout="box-json") and has_files_of_images(opening.folder):
         return open_files_of_images(opening)
-    return _open(opening, "box-json")
+    return _open(opening, layout="box-json")
 
 
-def _open(opening: Opening, layout: Layout) -> Source:
+def _open(opening: Opening, *, layout: Layout) -> Source:
     folder, path, kind = opening.folder, opening.file, _KINDS[layout]
-    paths = [path] if path is not None else _find(folder, layout)
+    paths = [path] if path is not None else _find(folder, layout=layout)
     if not paths:
         raise DataError(f"{folder.url}: {kind.missing}")
     opened = [_open_file(opening, one, layout) for one in paths]
@@ -263,25 +231,19 @@ def _open(opening: Opening, layout: Layout) -> Source:
     if len({file.options.get("form") for file in files}) > 1:
         del options["form"]
     about = "; ".join(dict.fromkeys(filter(None, (file.about for file in files))))
-    name = kind.formats[0].name
-    return open_found_files(
-        opening,
-        root,
-        name,
-        LAYOUTS[layout].title,
-        files,
-        options,
-        field=first.attribute,
-        has_several=any(file.has_several for file in files),
-        gives_splits=any(file.gives_splits for file in files),
-        remark=f"; {about}" if about else "",
-    )
+    remark = f"; {about}" if about else ""
+    return open_found_files(opening, root, kind.formats[0].name, LAYOUTS[layout].title, files, options, remark)
+
+
+open_cvat, open_label_studio, open_wider_face = (
+    partial(_open, layout=layout) for layout in ("cvat", "label-studio", "wider-face")
+)
 
 
 def _open_file(opening: Opening, path: str, layout: Layout) -> tuple[Folder, FoundFile]:
     """Decide how to read a file, from its first 1,000 images; return the folder that keys start at, too."""
     folder, row = opening.folder, _KINDS[layout]
-    url, kind = f"{folder.url}/{path}", _format_of(folder, path, layout)
+    url, kind = f"{folder.url}/{path}", _format_of(folder, path, layout=layout)
     if kind is None:
         raise DataError(f"{url}: {row.wrong}")
     try:
@@ -367,10 +329,6 @@ def open_found_files(
     title: str,
     files: Sequence[FoundFile],
     options: Mapping[str, str],
-    *,
-    field: str | None = None,
-    has_several: bool = False,
-    gives_splits: bool = False,
     remark: str = "",
 ) -> ReadingSource:
     """Return the source of files of one format.
@@ -380,18 +338,16 @@ def open_found_files(
         root: The folder that keys start at.
         name: Name of the format.
         title: Name of the layout.
-        files: The files.
+        files: The files, all of which give the same.
         options: Settings of the format.
-        field: What gives the classes of images; None for boxes.
-        has_several: Whether an image may have several classes.
-        gives_splits: Whether records give splits.
         remark: What the user should know besides, beginning with ';'.
     """
-    paths, by_name = files[0].paths, any(file.paths.by_name for file in files)
+    paths, attribute = files[0].paths, files[0].attribute
+    by_name, has_several = any(file.paths.by_name for file in files), any(file.has_several for file in files)
     given = dict(options)
     given |= {"drop": str(paths.num_dropped)} if paths.num_dropped else {}
     given |= {"ending": paths.ending} if paths.ending else {}
-    given |= {"field": field} if field is not None else {}
+    given |= {"field": attribute} if attribute is not None else {}
     bases = {} if by_name else {file.path: file.paths.place for file in files if file.paths.place != paths.place}
     match: Match | None = None if by_name else "path"
     origin = Annotation(name, tuple(file.path for file in files), paths.place, bases, match, options=given)
@@ -399,10 +355,10 @@ def open_found_files(
     splits = {file.path: file.split for file in files if file.split is not None}
     reading = Reading(
         images=Images("" if root.url == opening.folder.url else root.url, unnamed="near"),
-        label=None if field is None else Labels(origin, kind="classes" if has_several else "class"),
-        boxes=origin if field is None and not gives_masks else None,
+        label=None if attribute is None else Labels(origin, kind="classes" if has_several else "class"),
+        boxes=origin if attribute is None and not gives_masks else None,
         mask=origin if gives_masks else None,
-        split=Listed(splits) if splits else origin if gives_splits else None,
+        split=Listed(splits) if splits else origin if any(file.gives_splits for file in files) else None,
         without_annotation=opening.options.without_annotation or "reject",
     )
     return open_reading(opening, reading, name=title, is_strict=False, remark=remark)

@@ -10,6 +10,7 @@ import posixpath
 import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 from shardkit.errors import DataError
 from shardkit.layouts import LAYOUTS, Layout
@@ -90,24 +91,13 @@ class FilesOfFolder:
     split: str | None = None
 
 
-def is_kitti(folder: Folder) -> bool:
-    """Return whether a folder has label files of KITTI."""
-    return find_folders(folder, "kitti") is not None
+def _has(folder: Folder, *, layout: Layout) -> bool:
+    return find_folders(folder, layout) is not None
 
 
-def is_box_texts(folder: Folder) -> bool:
-    """Return whether a folder has text files of boxes of VisDrone, DOTA, ICDAR or WIDER Person."""
-    return find_folders(folder, "box-text") is not None
-
-
-def has_labelme(folder: Folder) -> bool:
-    """Return whether a folder has files of Labelme."""
-    return find_folders(folder, "labelme") is not None
-
-
-def has_files_of_images(folder: Folder) -> bool:
-    """Return whether a folder has such files of Supervisely, BDD100K, FUNSD, DeepFashion2 or V7 Darwin."""
-    return find_folders(folder, "box-json") is not None
+is_kitti, is_box_texts, has_labelme, has_files_of_images = (
+    partial(_has, layout=layout) for layout in ("kitti", "box-text", "labelme", "box-json")
+)
 
 
 def is_voc(folder: Folder) -> bool:
@@ -234,32 +224,7 @@ def split_of_paths(*paths: str) -> str | None:
     return next(itertools.chain(filter(None, map(split_of_folder, names)), in_names), None)
 
 
-def open_kitti(opening: Opening) -> Source:
-    """Find the label files of KITTI and their images."""
-    return _open(opening, "kitti")
-
-
-def open_box_texts(opening: Opening) -> Source:
-    """Find the text files of boxes and their images."""
-    return _open(opening, "box-text")
-
-
-def open_voc(opening: Opening) -> Source:
-    """Find Pascal VOC's XML files, their images and the lists of splits."""
-    return _open(opening, "voc")
-
-
-def open_labelme(opening: Opening) -> Source:
-    """Find Labelme's files and their images."""
-    return _open(opening, "labelme")
-
-
-def open_files_of_images(opening: Opening) -> Source:
-    """Find JSON files with the boxes, or the classes, of an image each."""
-    return _open(opening, "box-json")
-
-
-def _open(opening: Opening, layout: Layout) -> Source:
+def _open(opening: Opening, *, layout: Layout) -> Source:
     folder, title = opening.folder, LAYOUTS[layout].title
     is_stated = opening.options.layout is not None
     kind, found = find_folders(folder, layout, is_stated=is_stated) or (_FORMATS[layout][0], {})
@@ -296,6 +261,11 @@ def _open(opening: Opening, layout: Layout) -> Source:
     return open_image_files(
         opening, kind.name, title, globs, options, field=field, has_several=has_several, remark=remark
     )
+
+
+open_kitti, open_box_texts, open_voc, open_labelme, open_files_of_images = (
+    partial(_open, layout=layout) for layout in ("kitti", "box-text", "voc", "labelme", "box-json")
+)
 
 
 def _image_sets(folder: Folder, found: Mapping[str, str]) -> tuple[dict[str, str], dict[str, str]]:

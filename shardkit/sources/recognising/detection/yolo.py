@@ -40,12 +40,10 @@ from shardkit.sources.recognising.detection.of_one_image import (
     split_of_paths,
 )
 from shardkit.sources.walking import (
-    children,
     file_or_folder,
     files_in,
     folders_in,
     is_folder,
-    is_image,
     is_within,
     join,
     looks_like,
@@ -308,7 +306,8 @@ def _with_lists(folder: Folder, found: _Found) -> tuple[list[FilesOfFolder], Lis
     bases = {path: rule.place for path, rule in rules.items() if rule.place != first}
     splits = found.lists | {one.glob: one.split or "" for one in files}
     inside = (place for place in places if not place or relative_path_problem(place) is None)
-    rest = sorted(place for place in inside if is_folder(folder, place) and not _is_covered(place, files))
+    covered = tuple(f"{one.images}/" for one in files)
+    rest = sorted(place for place in inside if is_folder(folder, place) and not f"{place}/".startswith(covered))
     if len(rest) > _MAX_PLACES and not files:
         files = _of_folder(folder, posixpath.commonpath(rest), None)
     else:
@@ -316,18 +315,9 @@ def _with_lists(folder: Folder, found: _Found) -> tuple[list[FilesOfFolder], Lis
     return files, Listed(splits, match="path", base=first, bases=bases, strip=tuple(dropped))
 
 
-def _is_covered(place: str, files: Sequence[FilesOfFolder]) -> bool:
-    return any(f"{place}/".startswith(f"{one.images}/") for one in files)
-
-
 def _labels_of(folder: Folder, place: str) -> str:
     labels = label_folder(place)
-    return place if not _has_texts(folder, labels) and _has_texts(folder, place) else labels
-
-
-def _has_texts(folder: Folder, place: str) -> bool:
-    names = map(posixpath.basename, files_in(folder, place, ".txt"))
-    return any(name not in CLASS_LISTS and not name.lower().startswith("readme") for name in names)
+    return labels if is_folder(folder, labels) else place
 
 
 def label_folder(path: str) -> str:
@@ -337,28 +327,14 @@ def label_folder(path: str) -> str:
 
 
 def _of_folder(folder: Folder, path: str, split: str | None) -> list[FilesOfFolder]:
-    """Return the label files of the images below a folder."""
-    if label_folder(path) != path:
-        labels = label_folder(path) if is_folder(folder, label_folder(path)) else path
-        return [FilesOfFolder(join(labels, "**/*.txt"), path, split)]
-    below = list(_folders_below(folder, path))
-    inner = [place for place in below if posixpath.basename(place) == _IMAGES]
-    if not inner:
-        return [FilesOfFolder(join(path, "**/*.txt"), path, split)]
-    outside = [place for place in [path, *below] if _is_outside(folder, place)]
-    files = [one for place in inner for one in _of_folder(folder, place, split)]
-    return files + [FilesOfFolder(join(place, "*.txt"), place, split) for place in outside]
+    """Return the label files of the images below a folder: of each images/ in it, if it is in none and has some."""
+    inner = [] if label_folder(path) != path else [*_image_folders(folder, path)]
+    return [FilesOfFolder(join(_labels_of(folder, place), "**/*.txt"), place, split) for place in inner or [path]]
 
 
-def _folders_below(folder: Folder, path: str) -> Iterator[str]:
-    """Yield the folders below a folder, but none in one called images."""
+def _image_folders(folder: Folder, path: str) -> Iterator[str]:
     for name in folders_in(folder, path):
-        yield join(path, name)
-        if name != _IMAGES:
-            yield from _folders_below(folder, join(path, name))
-
-
-def _is_outside(folder: Folder, place: str) -> bool:
-    """Return whether a folder that is not called images has images."""
-    is_other = posixpath.basename(place) != _IMAGES
-    return is_other and any(is_image(one.name) for one in children(folder, place) if not one.is_folder)
+        if name == _IMAGES:
+            yield join(path, name)
+        else:
+            yield from _image_folders(folder, join(path, name))
