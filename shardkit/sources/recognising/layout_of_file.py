@@ -7,10 +7,8 @@ from shardkit.record_sources.hf_parquet_columns import has_embedded_images
 from shardkit.record_sources.tfrecord.files import is_tfrecord_file
 from shardkit.sources.context import Opening
 from shardkit.sources.formats.tables.json_files import json_kind
-from shardkit.sources.recognising.detection.box_json.files import format_of
-from shardkit.sources.recognising.detection.box_tables.layout import holds_boxes
-from shardkit.sources.recognising.detection.label_studio.layout import is_export
-from shardkit.sources.recognising.detection.other_exports import refuse_other_export
+from shardkit.sources.recognising.detection.box_tables import holds_boxes
+from shardkit.sources.recognising.detection.of_many_images import is_box_json, is_export, refuse_other_export
 from shardkit.sources.recognising.folders.data_formats import refuse_data_file
 
 
@@ -27,7 +25,7 @@ def layout_of_file(opening: Opening, name: str) -> Layout:
         layout = "box-table"
     if kind.endswith(".json") and options.layout is None and is_export(folder, name):
         layout = "label-studio"
-    if options.layout is None and format_of(folder, name):
+    if options.layout is None and is_box_json(folder, name):
         layout = "box-json"
     if options.layout is None:
         refuse_other_export(folder, name)

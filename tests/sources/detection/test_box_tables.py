@@ -9,10 +9,10 @@ import pytest
 
 from shardkit.errors import CallError, DataError, UnknownNameError
 from shardkit.sources.formats.box_tables.columns import is_box_table
-from shardkit.sources.recognising.detection.box_tables.files import holds_boxes
+from shardkit.sources.recognising.detection.box_tables import holds_boxes
 from shardkit.storage import open_folder
 from shardkit.testing import listed, opened, read_source, write_tree
-from shardkit.testing.refusals import command_text, offered
+from shardkit.testing.refusals import offered
 
 HEADER = "filename,width,height,class,xmin,ymin,xmax,ymax"
 ROWS = (
@@ -196,14 +196,6 @@ def test_tables_of_splits_are_read_together_and_the_whole_is_left_out(tmp_path):
     assert found.problems == [("images/c.jpg", "no_label")]
     assert source.describe().endswith("left out raccoon_labels.csv")
     assert found.skipped == {"image in more/ that no table names": 1}
-
-
-def test_several_tables_without_splits_are_refused_with_their_commands(tmp_path):
-    root = tree(tmp_path / "s", {"one.csv": text(HEADER, *ROWS), "two.csv": text(HEADER, *ROWS)})
-    with pytest.raises(CallError) as refused:
-        opened(root)
-    assert f"shardkit convert {root}/one.csv OUT" in command_text(refused.value)
-    assert f"shardkit convert {root}/two.csv OUT" in command_text(refused.value)
 
 
 # name: a row, and the key and reason of the problem

@@ -4,8 +4,7 @@ import json
 
 import pytest
 
-from shardkit.errors import DataError
-from shardkit.sources.recognising.detection.coco.layout import is_coco
+from shardkit.sources.recognising.detection.coco import is_coco
 from shardkit.storage import open_folder
 from shardkit.testing import read_source, write_tree
 
@@ -54,12 +53,6 @@ def test_an_image_of_the_same_name_is_not_taken_for_a_missing_one(images, key, t
     assert found["train/patch8/1.jpg"] is None
     assert found[key] == "missing"
     assert images[1] not in found
-
-
-def test_a_path_that_means_two_images_stops(tmp_path):
-    images = ["more/p8/1.jpg", "more/p8/2.jpg", "other/p8/2.jpg"]
-    with pytest.raises(DataError, match=r"'p8/2.jpg' names 2 images .*more/p8/2.jpg and other/p8/2.jpg"):
-        read(tmp_path, {"a": document("v1/p8/1.jpg", "v1/p8/2.jpg")}, images)
 
 
 def test_files_in_a_folder_without_images_are_read_if_it_is_the_only_one(tmp_path):

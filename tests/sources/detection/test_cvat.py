@@ -105,7 +105,7 @@ REFUSED = {
         cvat('<track id="0" label="cat"><box frame="0" /></track>'),
         "has tracks, .* export the task as 'COCO 1.0'",
     ),
-    "no images": (cvat(), "names no image; .* 'COCO 1.0'"),
+    "no images": (cvat(), "name no image; .* 'COCO 1.0'"),
     "images that are not there": (cvat(image("z.jpg", BOX)), "its first image 'z.jpg' is not in .*root"),
     "cut off": (cvat(image("a.jpg", BOX))[:-20], "this is not XML"),
     "a document type": (cvat().replace(b"<annotations>", b"<!DOCTYPE a []><annotations>"), "declares a document type"),

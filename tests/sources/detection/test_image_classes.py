@@ -52,15 +52,12 @@ def test_a_file_with_boxes_among_many_with_tags_is_rejected(tmp_path):
     assert found.problems == [("img/001.jpg", "bad_annotation")]
 
 
-@pytest.mark.parametrize(
-    ("tags", "said"),
-    [
-        (["train", "val"], "'tags' of the images gives splits (train, val)"),
-        ([("sky", "grey"), ("city", "Rome")], "2 attributes may give the classes"),
-    ],
-)
-def test_tags_that_are_no_classes_are_refused(tags, said, tmp_path):
-    files = {f"{number}": supervisely(tag) for number, tag in enumerate(tags)}
-    result = call("plan", str(project(tmp_path / "s", files)))
-    assert result.exit_code != 0
-    assert said in result.stderr
+def test_tags_that_are_splits_or_of_several_kinds_are_a_question(tmp_path):
+    for name, tags, said in [
+        ("splits", ["train", "val"], "--layout box-json"),
+        ("several", [("sky", "grey"), ("city", "Rome")], "2 attributes may give the classes"),
+    ]:
+        files = {f"{number}": supervisely(tag) for number, tag in enumerate(tags)}
+        result = call("plan", str(project(tmp_path / name, files)))
+        assert result.exit_code != 0
+        assert said in result.stderr

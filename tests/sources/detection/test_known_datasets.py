@@ -9,8 +9,8 @@ import pytest
 from pycocotools.coco import COCO
 
 from shardkit.errors import DataError
-from shardkit.sources.recognising.detection.coco.layout import is_coco
-from shardkit.sources.recognising.detection.voc.layout import is_voc
+from shardkit.sources.recognising.detection.coco import is_coco
+from shardkit.sources.recognising.detection.of_one_image import is_voc
 from shardkit.storage import open_folder
 from shardkit.testing import listed, opened, read_source, write_tree
 

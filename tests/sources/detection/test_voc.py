@@ -8,10 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from shardkit.errors import CallError, DataError
+from shardkit.errors import DataError
 from shardkit.sources import walking
-from shardkit.sources.recognising.detection.voc.image_folders import has_voc_files
-from shardkit.sources.recognising.detection.voc.layout import is_voc
+from shardkit.sources.recognising.detection.of_one_image import has_voc_files, is_voc
 from shardkit.storage import open_folder
 from shardkit.testing import listed, opened, read_source, write_tree
 
@@ -273,38 +272,6 @@ def test_what_is_not_voc_is_not_taken_for_it(files, tmp_path):
 def test_objects_of_one_class_that_differ_in_another_word_are_not_read_as_boxes_unasked(objects, are_boxes, tmp_path):
     files = {f"{i}.jpg": b"x" for i in range(2)} | {f"xmls/{i}.xml": xml(one) for i, one in enumerate(objects)}
     assert has_voc_files(open_folder(str(write_tree(tmp_path / "s", files)))) == are_boxes
-
-
-def of_two_shapes(oriented, without=()):
-    """The folder of DIOR: a folder of XML files with boxes, and one with other shapes."""
-    shapes = "".join(
-        f"<object><name>{name}</name><robndbox><x_left_top>1</x_left_top></robndbox></object>" for name in oriented
-    )
-    files = {f"JPEGImages-all/{i}.jpg": b"xyz" for i in range(6)}
-    files |= {f"Annotations/Horizontal/{i}.xml": xml(obj("ship"), obj("port")) for i in range(6) if i not in without}
-    return files | {f"Annotations/Oriented/{i}.xml": xml(shapes) for i in range(6)}
-
-
-def test_of_boxes_and_other_shapes_of_the_same_objects_the_boxes_are_read(tmp_path):
-    source = opened(write_tree(tmp_path / "s", of_two_shapes(["port", "ship"])), layout="voc")
-    assert "not read: Annotations/Oriented/, whose objects have no <bndbox>" in source.describe()
-    found = listed(source)
-    assert [(row["key"], row["reason"], len(row["objects"])) for row in found.rows] == [
-        (f"JPEGImages-all/{i}.jpg", None, 2) for i in range(6)
-    ]
-    assert found.skipped[".xml"] == 6
-
-
-@pytest.mark.parametrize(
-    "files",
-    [of_two_shapes(["ship", "crane"]), of_two_shapes(["ship"], without=[3]), of_two_shapes([])],
-    ids=["another class", "an image without boxes", "no objects"],
-)
-def test_two_folders_of_the_same_images_that_may_hold_different_objects_are_refused(files, tmp_path):
-    with pytest.raises(
-        CallError, match="2 folders, such as Annotations/Horizontal/, have XML files of the same images"
-    ):
-        opened(write_tree(tmp_path / "s", files), layout="voc")
 
 
 def test_a_source_without_annotations_is_refused_with_what_is_expected(tmp_path):

@@ -10,8 +10,7 @@ from shardkit.errors import CallError, DataError
 from shardkit.refusals import RefusalError
 from shardkit.sources import walking
 from shardkit.sources.formats.yolo import YOLO
-from shardkit.sources.recognising.detection.yolo.image_folders import label_folder
-from shardkit.sources.recognising.detection.yolo.layout import is_yolo
+from shardkit.sources.recognising.detection.yolo import is_yolo, label_folder
 from shardkit.storage import open_folder
 from shardkit.testing import listed, opened, read_source, write_tree
 from shardkit.testing.refusals import offered
@@ -403,7 +402,7 @@ def test_images_beside_those_of_a_list_are_counted_unless_another_list_names_the
     assert found.skipped == {"images that no list of splits names": 1}
 
 
-@pytest.mark.parametrize("yaml", [NAMES + "train: images\n", NAMES + "train: list.txt\n", None])
+@pytest.mark.parametrize("yaml", [NAMES + "train: images\n", NAMES + "train: list.txt\n"])
 def test_images_without_any_label_file_are_refused_with_the_places_looked_at(yaml, tmp_path):
     files = {"images/a.jpg": b"x", "labels/classes.txt": "cat\n", "list.txt": "images/a.jpg"}
     with pytest.raises(DataError, match=r"no label file of YOLO; .*/s/labels/(\*\*/)?\*\.txt"):

@@ -51,6 +51,14 @@ def boxes(header, cells, first=BOX):
     return FLAT | {"b.csv": table(first + header, *(f"img/{i}.png,1,1,5,5{cells}" for i in range(12)))}
 
 
+def voc(*folders):
+    """Twelve images, and an XML file for each of them in each of some folders, as those of DIOR's two shapes."""
+    xml = "<annotation><object><name>ship</name><bndbox>{}</bndbox></object></annotation>".format(
+        "".join(f"<{side}>{1 + 4 * (side[1:] == 'max')}</{side}>" for side in ("xmin", "ymin", "xmax", "ymax"))
+    )
+    return FLAT | {f"Annotations/{folder}/{i}.xml": xml for folder in folders for i in range(12)}
+
+
 def coco(names, category=1):
     entries = [{"id": i, "file_name": f"{name}.png", "width": 8, "height": 8} for i, name in enumerate(names)]
     objects = [
@@ -114,6 +122,16 @@ LIBERTIES = {
         labelled("label,split", "cat,train", "dog,train", "cat,val", "dog,val"),
     ),
     "boxes": ("its boxes have no class", boxes("", ""), boxes(",class", ",cat")),
+    "two tables of the same images": (
+        "several files say something about the same images",
+        boxes(",class", ",cat") | {"c.csv": table(f"{BOX},class", "img/0.png,2,2,6,6,dog")},
+        boxes(",class", ",cat"),
+    ),
+    "two folders of the same images": (
+        "several files say something about the same images",
+        voc("Horizontal", "Oriented"),
+        voc("Horizontal"),
+    ),
     "header": (
         "its boxes have no header, so their numbers may be corners or sizes",
         boxes(",1,1,5,5,cat", ",cat", "img/0.png"),

@@ -10,9 +10,9 @@ from shardkit.archives.zip_folder import ZipFolder
 from shardkit.options.groups import ConvertOptions
 from shardkit.sources.context import Opening
 from shardkit.sources.options import SourceOptions
-from shardkit.sources.recognising.detection.coco.layout import open_coco
-from shardkit.sources.recognising.detection.voc.layout import open_voc
-from shardkit.sources.recognising.detection.yolo.layout import open_yolo
+from shardkit.sources.recognising.detection.coco import open_coco
+from shardkit.sources.recognising.detection.of_one_image import open_voc
+from shardkit.sources.recognising.detection.yolo import open_yolo
 from shardkit.sources.recognising.folders.class_folders import open_class_folders
 from shardkit.sources.recognising.folders.file_names import open_file_names
 from shardkit.sources.recognising.folders.masks import open_masks

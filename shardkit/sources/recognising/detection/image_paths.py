@@ -9,7 +9,7 @@ import posixpath
 import re
 from collections.abc import Sequence
 
-from shardkit.naming import IMAGE_ENDINGS, printable, split_of_folder
+from shardkit.naming import IMAGE_ENDINGS, split_of_folder
 from shardkit.sources.engine.path_rules import MAX_PATH, PathRule, path_parts
 from shardkit.sources.file_names import ending, stem_of
 from shardkit.sources.listing import BadRecord
@@ -23,11 +23,12 @@ _MAX_FOLDERS = 64  # folders next to a label file that are searched
 _IMAGE_FOLDERS = ("images", "JPEGImages", "imgs", "img", "data")
 _INSTANCES = "instances_"
 _USUAL_ENDINGS = (".jpg", ".png", ".jpeg", ".JPG", ".PNG", ".JPEG")  # tried for names without one
-_SHOWN = 100  # characters of a bad path
 
 
 def find_paths(texts: Sequence[str], places: Sequence[tuple[Folder, str]]) -> tuple[Folder, PathRule] | None:
-    """Return how the first paths of a label file lead to files, and the folder that keys start at; None if none does.
+    """Return how most of the first paths of a label file lead to files, and the folder that keys start at.
+
+    Return None if none does.
 
     Args:
         texts: The first paths of the label file.
@@ -41,11 +42,19 @@ def find_paths(texts: Sequence[str], places: Sequence[tuple[Folder, str]]) -> tu
                 continue
             # The whole path first, in every place; then without its first folders.
             for num_dropped in range(len(path_parts(text))):
-                for folder, place in places:
-                    paths = PathRule(place, num_dropped, added)
-                    if _leads_to_a_file(folder, paths, text):
-                        return folder, paths
+                rules = [(folder, PathRule(place, num_dropped, added)) for folder, place in places]
+                if found := _leading_most([rule for rule in rules if _leads_to_a_file(*rule, text)], texts):
+                    return found
     return None
+
+
+def _leading_most(rules: Sequence[tuple[Folder, PathRule]], texts: Sequence[str]) -> tuple[Folder, PathRule] | None:
+    """Return the rule that leads most paths to files, the first of equal ones; None if others are as good by chance."""
+    nums = [sum(_leads_to_a_file(*rule, text) for text in texts) for rule in rules] if len(rules) > 1 else [1]
+    best = [rule for rule, num in zip(rules, nums, strict=False) if num == max(nums)]
+    name = posixpath.basename(best[0][1].place) if best else ""
+    is_usual = not name or name in _IMAGE_FOLDERS or bool(split_tokens(name))
+    return best[0] if len(best) == 1 or (best and is_usual) else None
 
 
 def paths_by_names(index: NameIndex, texts: Sequence[str]) -> PathRule | None:
@@ -120,13 +129,17 @@ def nearby_places(folder: Folder, path: str, *, is_root: bool = False) -> list[s
         is_root: Whether the user gave the folder that images start at.
     """
     usual = places_of(path, is_root=is_root)
-    near = []
+    near, split = [], split_of(path)
     for base in dict.fromkeys((usual[0], parent_of(usual[0]))):
-        names = folders_in(folder, base)
+        names = [
+            name
+            for name in folders_in(folder, base)
+            if split in {None, *(one for _, one in split_tokens(name))} or not split_tokens(name)
+        ]
         names.sort(key=lambda name: name not in _IMAGE_FOLDERS)
         near += [join(base, name) for name in names[:_MAX_FOLDERS]]
         # Open Images by FiftyOne: <split>/data next to <split>/labels; others: images/<split>.
-        splits = [name for name in names if name in _IMAGE_FOLDERS or split_of_folder(name)]
+        splits = [name for name in names if name in _IMAGE_FOLDERS or split_tokens(name)]
         near += [join(base, name, inner) for name in splits for inner in _IMAGE_FOLDERS]
     return list(dict.fromkeys([*usual, *near]))
 
@@ -145,9 +158,3 @@ def image_places(folder: Folder, path: str, options: SourceOptions, *, may_leave
         outside = open_folder(above)
         places += [(outside, place) for place in places_of(path, posixpath.basename(folder.url))]
     return places
-
-
-def not_near(url: str, texts: Sequence[str], places: Sequence[tuple[Folder, str]], file: str = "it") -> str:
-    """Return the beginning of a message: the first image of a label file is in none of the places."""
-    shown = repr(printable(texts[0])[:_SHOWN])
-    return f"{url}: its first image {shown} is not in {places[0][0].url}, nor in a folder near {file}"

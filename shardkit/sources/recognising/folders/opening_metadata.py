@@ -29,7 +29,7 @@ from shardkit.sources.formats.tables.records import Record, TableFile
 from shardkit.sources.listing import Source
 from shardkit.sources.options import SourceOptions
 from shardkit.sources.readings.values import Images, PathPart, Reading
-from shardkit.sources.recognising.detection.box_json.files import format_of
+from shardkit.sources.recognising.detection.of_many_images import is_box_json
 from shardkit.sources.recognising.tables.images.nearby import is_file
 from shardkit.sources.recognising.tables.layout import FoundTable, with_tables
 from shardkit.sources.recognising.tables.roles import USUAL_OBJECTS, find_columns
@@ -47,7 +47,7 @@ def has_metadata(folder: Folder) -> bool:
 
     Other datasets have a metadata.csv about cameras, patients or tiles. JSON of boxes is another layout's.
     """
-    paths = [path for path in _metadata_paths(folder, None) if format_of(folder, path) is None]
+    paths = [path for path in _metadata_paths(folder, None) if not is_box_json(folder, path)]
     try:
         files = [open_table_file(folder, path, SourceOptions()) for path in paths]
         named = [one for one in files if named_like(one.columns, IMAGE_COLUMNS)]

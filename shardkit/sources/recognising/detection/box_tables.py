@@ -1,0 +1,197 @@
+"""Find tables with a row for each box, such as those of Open Images, and their images.
+
+All rows of an image are one example, in the table's order; they need not be next to each other. A table of Open Images
+names many more images than people download: those that are not there are counted as skipped, not rejected.
+"""
+
+import json
+import posixpath
+import re
+from collections.abc import Sequence
+from itertools import islice
+
+from shardkit.errors import DataError
+from shardkit.layouts import LAYOUTS
+from shardkit.naming import printable, split_of_folder
+from shardkit.options.call import Change
+from shardkit.options.words import named
+from shardkit.refusals import RefusalError
+from shardkit.sources.context import Opening
+from shardkit.sources.engine.box_table_opening import (
+    TEXT,
+    decided,
+    first_fields,
+    open_box_file,
+    options_of_table,
+    options_of_tables,
+)
+from shardkit.sources.engine.opening import open_reading
+from shardkit.sources.formats.box_tables.columns import columns_without_header, find_columns, is_box_table
+from shardkit.sources.formats.registry import BOX_TABLE
+from shardkit.sources.formats.tables.lines import read_lines
+from shardkit.sources.formats.tables.opening import open_table_file
+from shardkit.sources.formats.tables.records import PREFIX_RECORDS
+from shardkit.sources.listing import Source
+from shardkit.sources.options import SourceOptions
+from shardkit.sources.readings.values import Annotation, Images, Listed, Reading
+from shardkit.sources.recognising.claims.searching import candidates
+from shardkit.sources.recognising.detection.image_paths import split_of
+from shardkit.sources.recognising.detection.of_many_images import FoundFile, locate, refuse_other_export
+from shardkit.sources.walking import file_or_folder, files_in, join, parent_of
+from shardkit.storage import Folder
+
+_JSON_LINES = (".jsonl", ".ndjson")
+_FOLDERS = ("annotations", "annotation", "labels", "csv_folder", "csv", "boxes", "data")
+_MAX_TRIED = 64  # tables whose first line is read
+# Files of Open Images' class names, as on storage.googleapis.com/openimages, in version 7 with a prefix; FiftyOne saves
+# them as metadata/classes.csv.
+_CLASS_FILES = ("class-descriptions-boxable.csv", "class-descriptions.csv", "classes.csv")
+_CLASS_PREFIXES = ("", "oidv7-", "oidv6-", "oidv4-")
+_CLASS_FOLDERS = ("", "metadata", "annotations", "csv_folder")
+_ABSOLUTE = re.compile(r"(?:(?:s3|gs)://[^/]+)?/")
+
+
+def is_box_tables(folder: Folder) -> bool:
+    """Return whether a folder has tables of boxes."""
+    for path in files_in(folder, "", ".csv", ".tsv")[:8]:
+        refuse_other_export(folder, path)
+    return bool(_find(folder))
+
+
+def holds_boxes(folder: Folder, path: str) -> bool:
+    """Return whether a table has one row per box, judging by its first line or its schema."""
+    kind = posixpath.splitext(path)[1].lower()
+    try:
+        if kind in TEXT:
+            fields = first_fields(folder, path)[0]
+            is_list = kind == ".txt" and columns_without_header(fields) is not None  # of boxes of some images, perhaps
+            return is_box_table(fields) and not is_list
+        if kind in _JSON_LINES:  # opening it would read all lines
+            return is_box_table(_first_names(folder, path))
+        return is_box_table(open_table_file(folder, path, SourceOptions()).columns)
+    except DataError:  # it is no table at all
+        return False
+
+
+def _first_names(folder: Folder, path: str) -> Sequence[str]:
+    """Return the names in the first line of a JSON Lines table."""
+    first = next((line for line in read_lines(folder, path) if line.text.strip()), None)
+    try:
+        record = json.loads(first.text) if first is not None else None
+    except (RecursionError, ValueError):
+        return ()
+    return list(record) if isinstance(record, dict) else ()
+
+
+def _find(folder: Folder) -> list[str]:
+    """Return the tables in a folder, in its folders of splits or of labels; else in several of its folders."""
+    paths = [
+        path for path in islice(candidates(folder, None, frozenset(TEXT)), _MAX_TRIED) if holds_boxes(folder, path)
+    ]
+    tops = {path: path.partition("/")[0] if "/" in path else "" for path in paths}
+    near = [path for path, top in tops.items() if not top or top.lower() in _FOLDERS or split_of_folder(top)]
+    return sorted(near) or (sorted(paths) if len(set(map(parent_of, paths))) > 1 else [])
+
+
+def _split_of_table(path: str) -> str | None:
+    """Return the split in a table's name or in the name of a folder that it is in; None for neither."""
+    folders = reversed(path.split("/")[:-1])
+    return split_of(path) or next((split for name in folders if (split := split_of_folder(name))), None)
+
+
+def open_box_tables(opening: Opening) -> Source:
+    """Find the tables of boxes and their images.
+
+    Of tables of splits and others, those of the splits are read. The images of a file that is the source may be next to
+    its folder, or at absolute paths.
+    """
+    folder, file = opening.folder, opening.file
+    found = [file] if file is not None else _find(folder)
+    if not found:
+        msg = (
+            f"{folder.url}: there is no table of boxes; searched for .csv and .tsv files with columns such as "
+            "filename, class, xmin, ymin, xmax, ymax in it, in annotations/, in split folders; give the file as SOURCE"
+        )
+        raise DataError(msg)
+    of_splits = [path for path in found if _split_of_table(path)]
+    paths = of_splits or found
+    left_out = ", ".join(printable(path) for path in found if path not in paths)
+    remark = f"; left out {left_out}" if left_out else ""
+    remark += f"; to read one class per image instead, add {named('layout', 'table')}" if file is not None else ""
+    opened = [_open_table(opening, path) for path in paths]
+    root, names, first = opened[0][0], opened[0][2], opened[0][1]
+    tables = [table for _, table, _ in opened]
+    splits = {table.path: table.split for table in tables if table.split is not None}
+    if splits == {first.path: "train"} and len(tables) == 1:  # the only table is often called so: splits can divide it
+        splits = {}
+    by_name = any(table.paths.by_name for table in tables)
+    bases = {table.path: table.paths.place for table in tables if table.paths.place != first.paths.place}
+    origin = Annotation(
+        BOX_TABLE,
+        tuple(table.path for table in tables),
+        "" if by_name else first.paths.place,
+        {} if by_name else bases,
+        "end" if by_name else "path",
+        names=names,
+        options=options_of_tables([table.options for table in tables]),
+    )
+    reading = Reading(
+        images=Images("" if root.url == folder.url else root.url, unnamed="near"),
+        split=origin if any(table.gives_splits for table in tables) else Listed(splits) if splits else None,
+        boxes=origin,
+        without_annotation=opening.options.without_annotation or "reject",
+    )
+    return open_reading(opening, reading, name=LAYOUTS["box-table"].title, is_strict=False, remark=remark)
+
+
+def _open_table(opening: Opening, path: str) -> tuple[Folder, FoundFile, str]:
+    """Decide how to read a table, from its first 1,000 records.
+
+    Return the folder that keys start at, and the file with the names of its classes' codes, too; '' for none.
+    """
+    folder, options = opening.folder, opening.options
+    file = open_box_file(folder, path, options)
+    columns = find_columns(file.url, file.columns, options)
+    first = list(islice(file.all_records(), PREFIX_RECORDS))
+    records = [record for record in first if record.problem is None]
+    texts = [text for record in records if isinstance(text := record.values[columns.image], str) and text.strip()]
+    if not texts:
+        why = f"; line {first[0].line}: {first[0].problem}" if first and first[0].problem else ""
+        raise DataError(f"{file.url}: the first records of the table name no image{why}")
+    columns, is_fraction = decided(file, columns, first)
+    try:
+        outside = _common_folder(texts) if opening.file is not None else ""
+        root, paths, *_ = locate(opening, path, [({}, texts)], outside=outside)
+    except DataError as error:
+        if opening.file is not None:
+            raise
+        what = "each folder is a class, and the table is not read"
+        command = Change(what, {"layout": "class-folders"}, sources=(folder.url,))
+        raise RefusalError(str(error), [command]) from None
+    told = options_of_table(file, columns, is_fraction=is_fraction)
+    told |= {"drop": str(paths.num_dropped)} if paths.num_dropped else {}
+    told |= {"ending": paths.ending} if paths.ending else {}
+    gives_splits = columns.split is not None
+    split = None if gives_splits else _split_of_table(path)
+    table = FoundFile(path, paths, split, told, gives_splits=gives_splits)
+    return root, table, _class_file(folder, path) if columns.is_open_images else ""
+
+
+def _common_folder(texts: Sequence[str]) -> str:
+    """Return the folder above all absolute paths and URLs; '' if the first path is relative."""
+    if not _ABSOLUTE.match(texts[0]):
+        return ""
+    above = posixpath.commonpath([posixpath.dirname(text) for text in texts if _ABSOLUTE.match(text)])
+    # commonpath makes one slash of two.
+    return re.sub(r"^(s3|gs):/(?=[^/])", r"\1://", above) or "/"
+
+
+def _class_file(folder: Folder, table: str) -> str:
+    """Return the path of the file that names the classes of a table of Open Images; '' if there is none."""
+    for base in dict.fromkeys((parent_of(table), parent_of(parent_of(table)), "")):
+        for place in _CLASS_FOLDERS:
+            for name in (prefix + name for name in _CLASS_FILES for prefix in _CLASS_PREFIXES):
+                path = join(base, place, name)
+                if file_or_folder(folder, path) is not None:
+                    return path
+    return ""

@@ -1,1 +1,0 @@
-"""Read COCO's JSON: boxes with their polygons, or classes of whole images."""

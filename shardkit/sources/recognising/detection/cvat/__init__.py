@@ -1,1 +1,0 @@
-"""Read the XML files of CVAT for images 1.1."""

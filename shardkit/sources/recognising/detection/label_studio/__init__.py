@@ -1,1 +1,0 @@
-"""Read Label Studio's JSON exports: boxes around shapes, or choices as classes."""

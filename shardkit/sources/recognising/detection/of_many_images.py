@@ -1,0 +1,364 @@
+"""Find files that have a record for each image, and their images: one finder for all such formats.
+
+The beginning of a file tells its format. Its first records tell whether it has boxes or classes of whole images, and
+where the images are. ``label_columns=NAME`` reads an attribute of the images as their classes instead, or tells which
+attribute of the regions, or which labelling job, gives the classes of boxes.
+"""
+
+import contextlib
+import posixpath
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import partial
+from itertools import islice
+from typing import BinaryIO, TypeVar
+
+from shardkit.errors import DataError
+from shardkit.layouts import LAYOUTS, Layout
+from shardkit.naming import printable, split_of_folder
+from shardkit.options.call import Change
+from shardkit.options.values import Match
+from shardkit.options.words import named
+from shardkit.refusals import RefusalError
+from shardkit.sources.context import Opening
+from shardkit.sources.engine.opening import open_reading
+from shardkit.sources.engine.path_rules import PathRule
+from shardkit.sources.engine.source import ReadingSource
+from shardkit.sources.formats.cvat import CVAT, TracksError
+from shardkit.sources.formats.format import Format
+from shardkit.sources.formats.label_studio import LABEL_STUDIO
+from shardkit.sources.formats.record import ONE_CLASS, ImageRecord
+from shardkit.sources.formats.registry import FORMATS
+from shardkit.sources.formats.vendors.formats import VENDORS, JsonFormat
+from shardkit.sources.formats.wider_face import WIDER_FACE
+from shardkit.sources.listing import BadRecord, Source
+from shardkit.sources.name_index import NameIndex
+from shardkit.sources.readings.values import Annotation, Images, Labels, Listed, Reading
+from shardkit.sources.recognising.detection.box_numbers import fitting_format
+from shardkit.sources.recognising.detection.image_fields import classes_of
+from shardkit.sources.recognising.detection.image_paths import (
+    find_paths,
+    image_places,
+    paths_by_names,
+    split_of,
+    split_tokens,
+)
+from shardkit.sources.recognising.detection.of_one_image import (
+    format_of_image,
+    has_files_of_images,
+    open_files_of_images,
+)
+from shardkit.sources.walking import file_or_folder, files_in, folders_in, join, read_head
+from shardkit.storage import Folder, open_folder, os_errors_as
+
+T = TypeVar("T", ImageRecord, str)
+_TRIED = 8  # files of a folder that are tested
+_FIRST = 1000  # images that decide how a file is read
+_MAX_INNER = 16  # folders below a folder of label files that are searched
+# Folders of label files; others are not listed, because they may hold many images.
+_FOLDERS = re.compile(r"(?:labels?|annotations?|ann|vott-json-export|data|manifests?|wider_face_split)", re.IGNORECASE)
+_OF_SPLITS = (
+    "_annotations.createml.json",
+    "via_region_data.json",
+    "metadata.jsonl",
+    "bounding_boxes.labels",
+)  # in folders of images, which are not listed
+_SHOWN = 100  # characters of a bad path
+_OF_SEQUENCE = "gt/gt.txt"  # of MOT
+_REGIONS = b"rectanglelabels|polygonlabels|brushlabels|ellipselabels|keypointlabels".split(b"|")
+
+
+@dataclass(frozen=True, slots=True)
+class _Kind:
+    """Formats of a layout.
+
+    Attributes:
+        endings: Endings of their files.
+        formats: The formats, or their forms, those with sharp signs first.
+        missing: The message if a folder has none of their files.
+        wrong: The message if a file is none of them.
+        remedy: What to do if the images are not found.
+        ways: Settings of the format, of which the first that leads to images counts.
+    """
+
+    endings: tuple[str, ...]
+    formats: Sequence[Format | JsonFormat]
+    missing: str
+    wrong: str = ""
+    remedy: str = ""
+    ways: tuple[Mapping[str, str], ...] = ({},)
+
+
+_JSON = f"none of these formats was found: {', '.join(one.title for one in VENDORS)}"
+_KINDS: Mapping[Layout, _Kind] = {
+    "box-json": _Kind(tuple(dict.fromkeys(one for row in VENDORS for one in row.endings)), VENDORS, _JSON, _JSON),
+    "cvat": _Kind(
+        (".xml",),
+        (CVAT,),
+        "there is no XML file of CVAT for images, such as annotations.xml next to images/",
+        "the file is not 'CVAT for images 1.1'; for Pascal VOC, give the folder of the XML files as SOURCE",
+        ", or export the task with its images",
+        ({}, {"subset": "folder"}),
+    ),
+    "label-studio": _Kind(
+        (".json",),
+        (LABEL_STUDIO,),
+        "there is no JSON export of Label Studio; searched for *.json",
+        "the file is not an export 'JSON' or 'JSON-MIN' of Label Studio",
+        ", or export 'COCO with images': this export has no images",
+        ({}, {"uploads": "renamed"}),
+    ),
+    "wider-face": _Kind(
+        ("_bbx_gt.txt",),
+        (WIDER_FACE,),
+        "there is no list of WIDER FACE next to its images; searched for wider_face_split/wider_face_train_bbx_gt.txt "
+        "and WIDER_train/images",
+    ),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class FoundFile:
+    """A file, how its paths become keys, the split in its name, and how it is read.
+
+    Attributes:
+        path: Path of the file.
+        paths: How its image paths become keys.
+        split: The split in its name; None if it gives none.
+        options: Settings of the format.
+        attribute: The attribute of images that gives their classes; None for boxes.
+        has_several: Whether an image may have several classes.
+        gives_splits: Whether records, or the images' folders, give splits.
+        about: What the user should know; '' for nothing.
+    """
+
+    path: str
+    paths: PathRule
+    split: str | None = None
+    options: Mapping[str, str] = field(default_factory=dict)
+    attribute: str | None = None
+    has_several: bool = False
+    gives_splits: bool = False
+    about: str = ""
+
+
+def has_box_json(folder: Folder) -> bool:
+    """Return whether a folder has files of JSON with boxes, for many images or for one each."""
+    return bool(_find(folder, layout="box-json")) or has_files_of_images(folder)
+
+
+def refuse_other_export(folder: Folder, path: str) -> None:
+    """Refuse a file that no layout reads: an export with another one to choose, or the file of one image."""
+    if title := format_of_image(folder, path):
+        command = Change("all images of the folder that have such a file", sources=(folder.url,))
+        raise RefusalError(f"{folder.url}/{path}: this is the file of one image ({title})", [command])
+    head = (read_head(folder, path) or b"") if path.lower().endswith((".csv", ".tsv")) else b""
+    if b"annotation_id" in head and any(word in head for word in _REGIONS):
+        msg = f"{folder.url}/{path}: this is Label Studio's CSV, whose boxes are JSON in a field; export 'JSON' there"
+        raise DataError(msg)
+
+
+def _format_of(folder: Folder, path: str, *, layout: Layout) -> Format | JsonFormat | None:
+    """Return the format of a file, judging by its name and its beginning; None if it is another one."""
+    kind = _KINDS[layout]
+    if not path.lower().endswith(kind.endings):
+        return None
+    head, name = read_head(folder, path), posixpath.basename(path).lower()
+    if layout == "wider-face":  # known by its name
+        return WIDER_FACE
+    fitting = (one for one in kind.formats if not isinstance(one, JsonFormat) or name.endswith(one.endings))
+    return next((one for one in fitting if one.sniff(head or b"")), None)
+
+
+is_export, is_box_json = (partial(_format_of, layout=layout) for layout in ("label-studio", "box-json"))
+
+
+def _find(folder: Folder, *, layout: Layout) -> list[str]:
+    """Return the files of the first folder that has any: the folder itself, its splits', or those of label files."""
+    names, endings = folders_in(folder), _KINDS[layout].endings
+    in_splits = [join(name, one) for name in names if split_of_folder(name) for one in _OF_SPLITS]
+    in_splits = [path for path in in_splits if file_or_folder(folder, path)]
+    # Azure's AutoML has training-mltable-folder/ and validation-mltable-folder/.
+    of_splits = [name for name in names if split_tokens(name) and not split_of_folder(name)][:_MAX_INNER]
+    beside = [path for name in of_splits for path in files_in(folder, name, *endings)]
+    for paths in (files_in(folder, "", *endings), in_splits, *_label_files(folder, names, endings), beside):
+        if found := [path for path in paths[:_TRIED] if _format_of(folder, path, layout=layout)]:
+            return found
+    # Of sequences, such as train/MOT17-02/gt/gt.txt; none if the first sequence has none.
+    tops = [join(name, one) for name in names if split_of_folder(name) for one in folders_in(folder, name)] or names
+    first, *others = (join(top, _OF_SEQUENCE) for top in tops or [""])
+    if not file_or_folder(folder, first) or not _format_of(folder, first, layout=layout):
+        return []
+    return [first, *(path for path in others if file_or_folder(folder, path))]
+
+
+has_cvat, has_label_studio, has_wider_face = (
+    partial(_find, layout=layout) for layout in ("cvat", "label-studio", "wider-face")
+)
+
+
+def _label_files(folder: Folder, names: Sequence[str], endings: tuple[str, ...]) -> Iterator[list[str]]:
+    for name in (name for name in names if _FOLDERS.fullmatch(name)):
+        yield files_in(folder, name, *endings)
+        for inner in folders_in(folder, name)[:_MAX_INNER]:
+            if not split_of_folder(inner):  # a file for each image
+                yield files_in(folder, join(name, inner), *endings)
+
+
+def open_box_json(opening: Opening) -> Source:
+    """Find files of JSON with boxes, and their images."""
+    if opening.file is None and not _find(opening.folder, layout="box-json") and has_files_of_images(opening.folder):
+        return open_files_of_images(opening)
+    return _open(opening, layout="box-json")
+
+
+def _open(opening: Opening, *, layout: Layout) -> Source:
+    folder, path, kind = opening.folder, opening.file, _KINDS[layout]
+    paths = [path] if path is not None else _find(folder, layout=layout)
+    if not paths:
+        raise DataError(f"{folder.url}: {kind.missing}")
+    opened = [_open_file(opening, one, layout) for one in paths]
+    root, first = opened[0]
+    files = [file for _, file in opened]
+    if len({file.attribute for file in files}) > 1:
+        names = ", ".join(map(printable, paths))
+        msg = f"{folder.url}: {names} do not all give boxes, or classes of the same attribute; give one file as SOURCE"
+        raise DataError(msg)
+    if len(files) == 1 and first.split == "train":  # the only file is often called so: then splits can divide it
+        files = [replace(first, split=None)]
+    options = dict(first.options)
+    if len({file.options.get("form") for file in files}) > 1:
+        del options["form"]
+    about = "; ".join(dict.fromkeys(filter(None, (file.about for file in files))))
+    remark = f"; {about}" if about else ""
+    return open_found_files(opening, root, kind.formats[0].name, LAYOUTS[layout].title, files, options, remark)
+
+
+open_cvat, open_label_studio, open_wider_face = (
+    partial(_open, layout=layout) for layout in ("cvat", "label-studio", "wider-face")
+)
+
+
+def _open_file(opening: Opening, path: str, layout: Layout) -> tuple[Folder, FoundFile]:
+    """Decide how to read a file, from its first 1,000 images; return the folder that keys start at, too."""
+    folder, row = opening.folder, _KINDS[layout]
+    url, kind = f"{folder.url}/{path}", _format_of(folder, path, layout=layout)
+    if kind is None:
+        raise DataError(f"{url}: {row.wrong}")
+    try:
+        first = read_first(folder, path, partial(kind.records, options={}))
+    except TracksError as error:
+        msg = f"{error}, which shardkit does not read; export the task as 'COCO 1.0' with its images"
+        raise DataError(msg) from None
+    if not any(image.image for image in first):
+        why = next((f"; record {image.number}: {image.bad}" for image in first if image.bad), "")
+        advice = "; export the task as 'COCO 1.0' with its images" if kind is CVAT else ""
+        raise DataError(f"{url}: its first records name no image{why}{advice}")
+    has_own_fields = isinstance(kind, JsonFormat) and kind.has_own_fields
+    attribute, column = classes_of(url, first, opening.options.label_columns, has_own_fields=has_own_fields)
+    names = [read_first(folder, path, partial(kind.names, options=way)) for way in row.ways]
+    root, paths, way, texts = locate(opening, path, [*zip(row.ways, names, strict=True)], row.remedy)
+    gives_splits, options, about = any(image.split for image in first), dict(way), ""
+    if isinstance(kind, JsonFormat):
+        kind = fitting_format(url, root, paths, kind, first)
+        options |= {"form": kind.title} | ({"class": column} if column else {})
+        options |= {"box": "corners"} if kind.parse == kind.parse_corners else {}
+        of_class = f"classes of {printable(repr(column))}" if column else ""
+        if {one["label_name"] for image in first for one in image.objects} == {ONE_CLASS}:
+            of_class = f"all of the class {ONE_CLASS!r}"
+        about = ", ".join(filter(None, [kind.title, of_class, kind.remark])) if attribute is None else ""
+    if not gives_splits and split_of(path) is None and _have_splits(root, paths, texts):
+        options["splits"], gives_splits = "folders", True
+    several = any(len(image.attributes.get(attribute or "", ())) > 1 for image in first)
+    return root, FoundFile(path, paths, split_of(path), options, attribute, several, gives_splits, about)
+
+
+def read_first(folder: Folder, path: str, read: Callable[[BinaryIO, str], Iterator[T]], num: int = _FIRST) -> list[T]:
+    """Return the first items that a function reads from an open file, whose URL it is told for messages."""
+    url = f"{folder.url}/{path}"
+    with os_errors_as("read", url), folder.open(path) as file:
+        return list(islice(read(file, url), num))
+
+
+def locate(
+    opening: Opening,
+    path: str,
+    ways: Sequence[tuple[Mapping[str, str], Sequence[str]]],
+    remedy: str = "",
+    outside: str = "",
+) -> tuple[Folder, PathRule, Mapping[str, str], Sequence[str]]:
+    """Return the folder that keys start at, how the first paths of a file lead to images, and the way that they do.
+
+    Args:
+        opening: What the user opens.
+        path: The file.
+        ways: Settings of the format, with the first paths that they give.
+        remedy: What to do besides if the images are not found.
+        outside: Folder that absolute paths may start at; '' for none.
+    """
+    folder, options = opening.folder, opening.options
+    places = image_places(folder, path, options, may_leave=opening.file is not None)
+    for way, texts in ways:
+        found = find_paths(texts, places)
+        if found is None and options.root is None and outside:
+            found = find_paths(texts, [(open_folder(outside), "")])
+        if found is not None:
+            return *found, way, texts
+    for way, texts in reversed(ways) if options.root is None else ():
+        if by_name := paths_by_names(NameIndex(folder), texts):
+            return folder, by_name, way, texts
+    shown = repr(printable(ways[0][1][0])[:_SHOWN])
+    msg = f"{folder.url}/{path}: its first image {shown} is not in {places[0][0].url}, nor in a folder near it"
+    raise DataError(f"{msg}; give the folder that the images are in with {named('root')}{remedy}")
+
+
+def _have_splits(root: Folder, paths: PathRule, texts: Sequence[str]) -> bool:
+    """Return whether folders of the first images are called like splits."""
+    keys = [key for text in texts for key in NameIndex(root).find_all(text)[:1]] if paths.by_name else []
+    for text in () if paths.by_name else texts:
+        with contextlib.suppress(BadRecord):
+            keys.append(paths.key(text))
+    return any(split_of_folder(name) for key in keys for name in key.split("/")[:-1])
+
+
+def open_found_files(
+    opening: Opening,
+    root: Folder,
+    name: str,
+    title: str,
+    files: Sequence[FoundFile],
+    options: Mapping[str, str],
+    remark: str = "",
+) -> ReadingSource:
+    """Return the source of files of one format.
+
+    Args:
+        opening: What the user opens.
+        root: The folder that keys start at.
+        name: Name of the format.
+        title: Name of the layout.
+        files: The files, all of which give the same.
+        options: Settings of the format.
+        remark: What the user should know besides, beginning with ';'.
+    """
+    paths, attribute = files[0].paths, files[0].attribute
+    by_name, has_several = any(file.paths.by_name for file in files), any(file.has_several for file in files)
+    given = dict(options)
+    given |= {"drop": str(paths.num_dropped)} if paths.num_dropped else {}
+    given |= {"ending": paths.ending} if paths.ending else {}
+    given |= {"field": attribute} if attribute is not None else {}
+    bases = {} if by_name else {file.path: file.paths.place for file in files if file.paths.place != paths.place}
+    match: Match | None = None if by_name else "path"
+    origin = Annotation(name, tuple(file.path for file in files), paths.place, bases, match, options=given)
+    gives_masks = FORMATS[name].gives_masks
+    splits = {file.path: file.split for file in files if file.split is not None}
+    reading = Reading(
+        images=Images("" if root.url == opening.folder.url else root.url, unnamed="near"),
+        label=None if attribute is None else Labels(origin, kind="classes" if has_several else "class"),
+        boxes=origin if attribute is None and not gives_masks else None,
+        mask=origin if gives_masks else None,
+        split=Listed(splits) if splits else origin if any(file.gives_splits for file in files) else None,
+        without_annotation=opening.options.without_annotation or "reject",
+    )
+    return open_reading(opening, reading, name=title, is_strict=False, remark=remark)

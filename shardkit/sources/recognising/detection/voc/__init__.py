@@ -1,1 +1,0 @@
-"""Read Pascal VOC: an XML file for each image, and lists of the splits."""

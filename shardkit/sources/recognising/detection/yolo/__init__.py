@@ -1,1 +1,0 @@
-"""Read YOLO's labels, as Ultralytics and Darknet write them: a text file for each image, and the classes' names."""
