@@ -1,5 +1,6 @@
 """Place the boxes of a row of a listing on its upright image, and describe those that are dropped."""
 
+from collections.abc import Mapping
 from typing import Any
 
 from shardkit.conversion.inventory.columns import OBJECTS
@@ -22,7 +23,7 @@ def place_boxes(row: dict[str, Any], info: ImageInfo) -> list[dict[str, Any]]:
     return [{**reject_box(row["key"], bad_box)._asdict(), "mtime_ns": 0} for bad_box in bad_boxes]
 
 
-def annotated_size(row: dict[str, Any]) -> tuple[int | None, int | None]:
+def annotated_size(row: Mapping[str, Any]) -> tuple[int | None, int | None]:
     """Return the width and height that a row's boxes refer to; see boxes.place_objects."""
     return row[ANNOTATED_WIDTH.name], row[ANNOTATED_HEIGHT.name]
 

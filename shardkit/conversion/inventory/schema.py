@@ -1,10 +1,12 @@
 """Columns of an inventory, and the rows that are rejected."""
 
-from typing import NamedTuple
+from collections.abc import Mapping
+from typing import Any, NamedTuple
 
 import pyarrow as pa
 
 from shardkit.conversion.inventory.columns import MASK_PATH, OBJECTS
+from shardkit.images.info import ImageInfo
 from shardkit.sources.columns import (
     CHECKED_FIELDS,
     HAS_GPS,
@@ -15,7 +17,16 @@ from shardkit.sources.columns import (
     THUMBNAIL,
 )
 
-__all__ = ["HAS_GPS", "INVENTORY_SCHEMA", "LAST_CLASS", "MASK_SHA256", "REJECTED_SCHEMA", "Reject", "inventory_schema"]
+__all__ = [
+    "HAS_GPS",
+    "INVENTORY_SCHEMA",
+    "LAST_CLASS",
+    "MASK_SHA256",
+    "REJECTED_SCHEMA",
+    "Reject",
+    "info_of",
+    "inventory_schema",
+]
 
 INVENTORY_SCHEMA = pa.schema([*LISTING_SCHEMA, *CHECKED_FIELDS])
 
@@ -38,6 +49,12 @@ class Reject(NamedTuple):
     source_bytes: int
     split: str | None = None  # the source's own, of a file that reading has rejected
     facts: str | None = None  # what else the source says of that file, as a JSON object of a listing's columns
+
+
+def info_of(row: Mapping[str, Any]) -> ImageInfo:
+    """Return what checking found in the header of a row's image."""
+    changes = tuple(row["changes"].split(",")) if row["changes"] else ()
+    return ImageInfo(row["format"], row["width"], row["height"], row["orientation"], changes)
 
 
 def inventory_schema(listing_schema: pa.Schema, *, thumbnails: bool = False) -> pa.Schema:

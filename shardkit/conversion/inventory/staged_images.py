@@ -5,7 +5,7 @@ is appended to a file of many images. The row has what the inventory finds out a
 """
 
 from collections.abc import Mapping
-from typing import Any, NamedTuple
+from typing import Any
 
 import google_crc32c
 import pyarrow as pa
@@ -30,20 +30,13 @@ STORED_FIELDS = [
 STAGED_FIELDS = [*STORED_FIELDS, URI, MASK_URI]
 
 
-class StagedImage(NamedTuple):
-    """An image and its mask as they are stored; no mask is None."""
-
-    image: images.NormalisedImage
-    mask: bytes | None
-
-
 def is_staged(row: Mapping[str, Any]) -> bool:
     """Return whether a row's image is stored in its final form already."""
     return row.get(STORED_BYTES.name) is not None
 
 
-def read_staged(files: OpenFiles, row: Mapping[str, Any]) -> StagedImage:
-    """Read a row's image and mask.
+def read_staged(files: OpenFiles, row: Mapping[str, Any]) -> tuple[images.NormalisedImage, bytes | None]:
+    """Read a row's image and mask as they are stored.
 
     Raises:
         MachineError: The file was removed or changed: another run has published or replaced the output.
@@ -66,4 +59,4 @@ def read_staged(files: OpenFiles, row: Mapping[str, Any]) -> StagedImage:
         row[STORED_HEIGHT.name],
         tuple(changes.split(",")) if changes else (),
     )
-    return StagedImage(image, data[num_bytes:] if mask_bytes else None)
+    return image, data[num_bytes:] if mask_bytes else None

@@ -19,7 +19,7 @@ from shardkit.conversion.inventory import parts
 from shardkit.conversion.inventory.checking import check_file, rejected_row
 from shardkit.conversion.inventory.digests import columns_digest
 from shardkit.conversion.inventory.row_boxes import place_boxes
-from shardkit.conversion.inventory.schema import LAST_CLASS, MASK_SHA256, Reject
+from shardkit.conversion.inventory.schema import LAST_CLASS, MASK_SHA256, Reject, info_of
 from shardkit.conversion.inventory.source_files import ReadImage
 from shardkit.conversion.inventory.staged_images import (
     MASK_URI,
@@ -162,7 +162,7 @@ class Stager:
             bad_boxes = check_file(_Given(given), row, thumbnails=self._options.thumbnails)
         else:
             row |= known
-            bad_boxes = place_boxes(row, _info(row))
+            bad_boxes = place_boxes(row, info_of(row))
         if given.uri is not None:
             row |= {URI.name: given.uri, MASK_URI.name: given.mask_uri}
         elif row.get(STORED_BYTES.name) is None:
@@ -179,7 +179,7 @@ class Stager:
                 f"{named('bit_depth', 'scale=0:4095')}"
             )
             raise CallError(msg)
-        info = _info(row)
+        info = info_of(row)
         image = images.normalise(given.image, info, self._options.form)
         mask = b"" if given.mask is None else self._mask(given.mask, info, row.get(MASK_COLOURS.name))
         row |= {
@@ -277,9 +277,3 @@ class _Given:
     def mask(self, _: Any, __: ReadImage) -> bytes | None:
         """Return the mask."""
         return self._given.mask
-
-
-def _info(row: dict[str, Any]) -> images.ImageInfo:
-    changes = row["changes"]
-    codes = tuple(changes.split(",")) if changes else ()
-    return images.ImageInfo(row["format"], row["width"], row["height"], row["orientation"], codes)

@@ -5,10 +5,9 @@ from collections.abc import Iterator
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from shardkit.conversion.inventory.schema import HAS_GPS
+from shardkit.conversion.inventory.schema import HAS_GPS, info_of
 from shardkit.conversion.planning.checks.finding import Finding
 from shardkit.conversion.planning.rows import Rows
-from shardkit.images.info import ImageInfo
 from shardkit.images.normalising import keeps_pixels
 from shardkit.naming import counted
 from shardkit.options.groups import ConvertOptions, Stored
@@ -49,17 +48,4 @@ def num_stored(rows: Rows, form: Stored) -> int:
     """Return the number of images whose pixels are stored as they are in the file, counted by kind and size."""
     kinds = pa.table({name: rows[name] for name in _DECIDING})
     kinds = kinds.group_by(_DECIDING).aggregate([([], "count_all")])
-    return sum(
-        row["count_all"]
-        for row in kinds.to_pylist()
-        if keeps_pixels(
-            ImageInfo(
-                row["format"],
-                row["width"],
-                row["height"],
-                row["orientation"],
-                tuple(row["changes"].split(",")) if row["changes"] else (),
-            ),
-            form,
-        )
-    )
+    return sum(row["count_all"] for row in kinds.to_pylist() if keeps_pixels(info_of(row), form))
