@@ -6,7 +6,6 @@
 | `threads` | the executor for this process; `beam.executor` has the one for Beam |
 | `reports` | results of the items, as files that the driver reads; a folder for commands without an output |
 | `run_token` | one run at a time writes into a folder, and workers of an ended run stop |
-| `run_file` | the file by which they know each other |
 | `detached` | jobs whose driver has left |
 | `driver_view` | what workers on other hosts must share with the driver |
 | `progress` | phases, how they are counted, and the interface of what shows them |

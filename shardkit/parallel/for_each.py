@@ -20,7 +20,6 @@ from shardkit.options.words import Style, message_style, written_as
 from shardkit.parallel.detached import end_run, kept_alive
 from shardkit.parallel.driver_view import DriverView, check_worker
 from shardkit.parallel.progress import Phase
-from shardkit.parallel.run_file import RunToken
 from shardkit.parallel.run_token import Fence, Run
 from shardkit.refusals import Refusal, RefusalError, RefusedDataError
 from shardkit.storage import Folder, os_errors_as
@@ -139,7 +138,7 @@ class Guard:
     """What each call of a worker begins and ends with; small and pickled into the job."""
 
     folder: Folder  # receives results and failures
-    run: RunToken
+    run: str  # its token
     driver: DriverView | None = None  # None if workers are threads of the driver
     style: Style = field(default_factory=message_style)  # the driver's; the worker's messages are for the same user
     is_detached: bool = False  # the driver has left; see `detached`

@@ -27,7 +27,6 @@ from shardkit.hashing import canonical_json, sha256_hex
 from shardkit.naming import MANIFEST
 from shardkit.options.groups import ConvertOptions
 from shardkit.parallel.progress import Logged, ProgressListener
-from shardkit.parallel.run_file import RunToken
 from shardkit.parallel.run_token import Fence, Run, refuse_live
 from shardkit.storage import Folder, LocalFolder, open_folder, os_errors_as, remove_temporaries
 from shardkit.storage.kernel_locks import locked
@@ -137,7 +136,7 @@ class StagedConversion:
             output.create()
             run = Run(output, run_value)
             if not isinstance(output, LocalFolder):
-                refuse_live(output, run.token.value)
+                refuse_live(output, run.token)
             run.start()
             try:
                 return self._planned(run, StagedInventory(output, self.options, staged, read))
@@ -174,7 +173,7 @@ class StagedConversion:
     def write(self, shard: ShardTask, run: str) -> None:
         """Write a shard, unless it is finished; see `WriteJob.write`."""
         inventory = StagedInventory(open_folder(self.output_url), self.options, ())
-        fence = Fence(inventory.output, RunToken(run), is_remote=True)
+        fence = Fence(inventory.output, run, is_remote=True)
         self._steps(inventory.source, inventory).write(shard, fence)
 
     def publish(self, run: str, read: ReadSource | None = None) -> None:
@@ -188,6 +187,6 @@ class StagedConversion:
         output = inventory.output
         with os_errors_as("write into the output", output.url), locked(output):
             if output.stat(MANIFEST) is None:
-                fence = Fence(output, RunToken(run), is_remote=True)
+                fence = Fence(output, run, is_remote=True)
                 self._steps(inventory.source, inventory).publish(fence)
             Run(output, run).finish()

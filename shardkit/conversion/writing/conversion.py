@@ -202,7 +202,7 @@ class Conversion:
 
         def is_planned() -> bool:
             planned = find_planned(output)  # of this run, written after an earlier dataset is removed
-            return planned is not None and planned.run == run.token.value
+            return planned is not None and planned.run == run.token
 
         phases = [
             StagePhase(lambda: True, lambda: task.phase(self.listener)),

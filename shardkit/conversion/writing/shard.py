@@ -89,7 +89,7 @@ class WriteJob:
             fault, text = MachineError.exit_code, f"{fence.folder.url}/{task.name.records}: cannot write: {said}"
             if isinstance(error, ShardkitError):
                 fault, text = error.exit_code, str(error)
-            report_error(task.name, with_host(text, fence), fault, fence)
+            report_error(task, with_host(text, fence), fault, fence)
         return []
 
     def _write_unless_done(self, task: ShardTask, fence: Fence) -> FinishedShard:
@@ -157,7 +157,7 @@ def _write(job: WriteJob, task: ShardTask, fence: Fence) -> FinishedShard:
         shard.flush()
     if late:
         # Before the done mark: a crash between the two writes the report again rather than losing it.
-        report_rejects(task.name, late, fence)
+        report_rejects(task, late, fence)
     elif output.stat(rejects_path(task.name)) is not None:
         output.remove(rejects_path(task.name))  # of a copy of this task that could not read what this one has read
     indexed_columns: dict[str, Any] = {field.name: [row.get(field.name) for row in indexed] for field in INDEX_SCHEMA}

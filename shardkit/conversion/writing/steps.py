@@ -64,7 +64,6 @@ from shardkit.options.groups import ConvertOptions
 from shardkit.parallel.counting import count
 from shardkit.parallel.detached import end_run
 from shardkit.parallel.for_each import JobEnd
-from shardkit.parallel.run_file import RunToken
 from shardkit.parallel.run_token import Fence
 from shardkit.reject_reasons import NARROW_BIT_DEPTH, UNREADABLE
 from shardkit.sources import Source
@@ -125,7 +124,7 @@ class ConversionSteps:
             MachineError: The disk or the network failed, or images were rejected that can be read here.
         """
         planned = find_planned(self.output)
-        if planned is None or planned.run != fence.token.value:
+        if planned is None or planned.run != fence.token:
             with self._notes(fence, 0) as notes, self._errors():
                 planned = self._plan(fence, notes)
         yield from planned.unfinished(finished_shards(self.output, planned.shard_counts, planned.digest))
@@ -156,7 +155,7 @@ class ConversionSteps:
         forget_shards_with_rejects(self.output, UNREADABLE)  # the disk, the mount or the permission may be repaired now
         if NARROW_BIT_DEPTH in self.options.accept:
             forget_shards_with_rejects(self.output, NARROW_BIT_DEPTH)
-        planned = PlannedDataset.of(self.output, fence.token.value, plan)
+        planned = PlannedDataset.of(self.output, fence.token, plan)
         finished = finished_shards(self.output, planned.shard_counts, planned.digest)
         if finished:
             notes.listener.say(f"resuming: {len(finished)} of {plan.num_shards} shards are already finished")
@@ -205,7 +204,7 @@ class ConversionSteps:
             NARROW_BIT_DEPTH in self.options.accept,
         )
         job = WriteJob(self.source.folder, classes, form, self.options.max_file_size, takes_few_levels)
-        written = job.write(task, fence.of_plan(task.plan_digest))
+        written = job.write(task, fence)
         return [one.as_row() for one in written]
 
     def write_summaries(self, rows: Iterable[SummaryRow], fence: Fence) -> None:
@@ -245,8 +244,7 @@ class ConversionSteps:
 
     def _publish(self, planned: PlannedDataset, fence: Fence, notes: Notes) -> None:
         names = list(planned.shard_counts)
-        run = RunToken(fence.token.value, planned.digest)
-        raise_failures(self.output, names, run)
+        raise_failures(self.output, names, fence.token, planned.digest)
         notes.log.add("write", num_shards=len(names) - planned.finished_before, finished_before=planned.finished_before)
         late = late_rejects(self.output, planned.digest)
         self._refuse_seen(planned, late, fence)

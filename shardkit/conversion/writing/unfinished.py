@@ -17,8 +17,7 @@ from shardkit.conversion.writing.reject_limit import counted_rejects
 from shardkit.conversion.writing.step_notes import workers_messages
 from shardkit.naming import MANIFEST, WORK_FOLDER, counted
 from shardkit.parallel.for_each import untold_failure
-from shardkit.parallel.run_file import read_run_file
-from shardkit.parallel.run_token import waiting_job
+from shardkit.parallel.run_token import read_run_file, waiting_job
 from shardkit.storage import Folder
 
 Step = Literal["checking", "planning", "writing", "publishing"]
@@ -73,7 +72,7 @@ def find_unfinished(output: Folder) -> Unfinished | None:
     if output.stat(MANIFEST) is not None or output.stat(WORK_FOLDER) is None:
         return None
     planned, run = find_planned(output), read_run_file(output)
-    if planned is not None and run is not None and run.token.value != planned.run:
+    if planned is not None and run is not None and run.token != planned.run:
         planned = None  # of an earlier run; this one is not so far
     num_checked = parts.count_rows(output)
     num_listed = inventory_tasks.listed_rows(output).total()
