@@ -31,21 +31,16 @@ _ERRORS = {kind.exit_code: kind for kind in (CallError, DataError, MachineError)
 
 
 class JobEnd(Exception):  # noqa: N818 - no error
-    """Raised by a worker to end a job that has nothing left to do; the driver raises it again."""
+    """Raised by a worker to end a job that has nothing left to do; the driver raises it again, with its JSON facts."""
 
     kinds: ClassVar[dict[str, type["JobEnd"]]] = {}
 
     def __init_subclass__(cls) -> None:
         cls.kinds[cls.__name__] = cls
 
-    def as_json(self) -> dict[str, Any]:
-        """Return the arguments of `from_json` as JSON values."""
-        return {}
-
-    @classmethod
-    def from_json(cls, written: dict[str, Any]) -> "JobEnd":
-        """Return what `as_json` gave."""
-        return cls(**written)
+    def __init__(self, facts: dict[str, Any]) -> None:
+        super().__init__(facts)
+        self.facts = facts
 
 
 # `for_each` calls the function with an item and a Fence, an executor with an item.
@@ -192,7 +187,7 @@ def report_failure(error: Exception, fence: Fence, *, names_host: bool = True, i
     """
     failure: dict[str, Any]
     if isinstance(error, JobEnd):
-        failure = {"end": type(error).__name__, "written": error.as_json()}
+        failure = {"end": type(error).__name__, "facts": error.facts}
     else:
         exit_code = error.exit_code if isinstance(error, ShardkitError) else MachineError.exit_code
         names_host = names_host and exit_code != CallError.exit_code
@@ -232,7 +227,7 @@ def raise_failure(folder: Folder) -> None:
         return
     failure = json.loads(folder.read(FAILURE))
     if "end" in failure:
-        raise JobEnd.kinds[failure["end"]].from_json(failure["written"])
+        raise JobEnd.kinds[failure["end"]](failure["facts"])
     if "refusal" in failure:
         is_of_call = failure["exit_code"] == CallError.exit_code
         refused = (RefusalError if is_of_call else RefusedDataError)(failure["error"])

@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -78,27 +77,19 @@ class ChosenExamples:
 class NothingNewError(JobEnd):
     """A dataset has, or had, everything good in the source that is appended to it.
 
-    Attributes:
-        left_out: What it has or had.
-        rejected: The rejected rows, with exact duplicates.
-        has_written: Whether writing has found it, so that there are shards without an example.
+    Its facts: `left_out` is what it has or had, by kind; `rejected` are the rejected rows, with exact duplicates;
+    `has_written` says whether writing has found it, so that there are shards without an example.
     """
 
-    def __init__(self, left_out: Mapping[str, int], rejected: pa.Table, *, has_written: bool = False) -> None:
-        super().__init__(left_out, rejected)
-        self.left_out = left_out
-        self.rejected = rejected
-        self.has_written = has_written
-
-    def as_json(self) -> dict[str, Any]:
-        """See JobEnd."""
-        rejected = self.rejected.to_pylist()
-        return {"left_out": dict(self.left_out), "rejected": rejected, "has_written": self.has_written}
-
     @classmethod
-    def from_json(cls, written: dict[str, Any]) -> "NothingNewError":
-        """See JobEnd."""
-        return cls(**{**written, "rejected": pa.Table.from_pylist(written["rejected"], REJECTED_SCHEMA)})
+    def of(cls, left_out: dict[str, int], rejected: pa.Table, *, has_written: bool = False) -> "NothingNewError":
+        """Return the end of a job with these facts."""
+        return cls({"left_out": left_out, "rejected": rejected.to_pylist(), "has_written": has_written})
+
+    @property
+    def rejected(self) -> pa.Table:
+        """The rejected rows as a table."""
+        return pa.Table.from_pylist(self.facts["rejected"], REJECTED_SCHEMA)
 
 
 def planned_table(inventory: Inventory, options: ConvertOptions) -> pa.Table:
@@ -140,7 +131,7 @@ def choose_examples(
         if len(some):
             return
         if left_out.counts or (earlier is not None and DUPLICATE in rejected["reason"].to_pylist()):
-            raise NothingNewError(left_out.counts, rejected)
+            raise NothingNewError.of(left_out.counts, rejected)
         raise nothing_left(rejected, inventory.skipped)
 
     def related(some: Rows) -> Relations:

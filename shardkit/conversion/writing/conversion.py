@@ -188,7 +188,7 @@ class Conversion:
                 write_in_threads(task, self.executor, run, partial(self._writing, output))
             num_finished, is_unchanged = read_planned(output).finished_before, False
         except AlreadyConvertedError as there:
-            num_finished, is_unchanged = there.num_shards, True
+            num_finished, is_unchanged = there.facts["num_shards"], True
         finally:
             workers_notes.pass_on()
         manifest = read_manifest(output.url)

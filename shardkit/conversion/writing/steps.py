@@ -10,7 +10,6 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
-from typing import Any
 
 import pyarrow as pa
 
@@ -71,15 +70,7 @@ from shardkit.storage import Folder, os_errors_as, remove_temporaries
 
 
 class AlreadyConvertedError(JobEnd):
-    """The output holds this conversion, finished."""
-
-    def __init__(self, num_shards: int) -> None:
-        super().__init__(num_shards)
-        self.num_shards = num_shards
-
-    def as_json(self) -> dict[str, Any]:
-        """See JobEnd."""
-        return {"num_shards": self.num_shards}
+    """The output holds this conversion, finished, with `num_shards` shards."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -184,7 +175,7 @@ class ConversionSteps:
         recovered = inventory_tasks.recovered_rows(self.output)
         has_recovered = recovered.total() > 0
         if not self.overwrite and outputs.refuse_different(self.output, wanted, has_recovered=has_recovered):
-            raise AlreadyConvertedError(plan.num_shards)
+            raise AlreadyConvertedError({"num_shards": plan.num_shards})
         pending = None if self.output.stat(MANIFEST) else find_planned(self.output)
         if pending is None or outputs.difference(pending.description, wanted):
             if pending is not None and (number := recovered.total()):
@@ -281,4 +272,4 @@ class ConversionSteps:
         skipped = planned.source.skipped
         left_out = {kind: skipped[kind] for kind in LEFT_OUT if kind in skipped}
         if left_out and not any(one.shard.num_examples for one in shards):
-            raise NothingNewError(left_out, planned.with_late(late), has_written=True)
+            raise NothingNewError.of(left_out, planned.with_late(late), has_written=True)

@@ -46,19 +46,7 @@ _OWN_DATASET = "convert SOURCE to a dataset of its own; the reader mixes dataset
 
 
 class AlreadyAppendedError(JobEnd):
-    """The source is one of the dataset's generations.
-
-    Attributes:
-        folder: Folder of the generation; None for the first one.
-    """
-
-    def __init__(self, folder: str | None) -> None:
-        super().__init__(folder)
-        self.folder = folder
-
-    def as_json(self) -> dict[str, Any]:
-        """See JobEnd."""
-        return {"folder": self.folder}
+    """The source is one of the dataset's generations, in the folder `folder`; None is the first one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,7 +113,7 @@ class Addition:
             if generation.source.fingerprint == found and not usable_rejects(
                 source, table, self.manifest, generation, options.accept
             ):
-                raise AlreadyAppendedError(generation.folder)
+                raise AlreadyAppendedError({"folder": generation.folder})
         if inventory.layout.endswith("class folders"):
             refuse_wrapped_classes(table, self.manifest)
         good = Rows(table).filter(pc.is_null(table["reason"]).to_numpy())

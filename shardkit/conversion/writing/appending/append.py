@@ -115,9 +115,9 @@ class Append:
             outcome = conversion.run()
         except AlreadyAppendedError as there:
             _remove_unused(root, folder)
-            return AppendOutcome(self.manifest, there.folder, log.seconds, unchanged=True)
+            return AppendOutcome(self.manifest, there.facts["folder"], log.seconds, unchanged=True)
         except NothingNewError as nothing:
-            if nothing.has_written:
+            if nothing.facts["has_written"]:
                 root.remove_tree(folder)
             _remove_unused(root, folder)
             return self._nothing_new(nothing)
@@ -134,7 +134,7 @@ class Append:
 
     def _nothing_new(self, nothing: NothingNewError) -> AppendOutcome:
         """Return the outcome of an append that has nothing to add; print the rejects, because no list is written."""
-        rejected: list[dict[str, Any]] = nothing.rejected.to_pylist()
+        rejected: list[dict[str, Any]] = nothing.facts["rejected"]
         lines = [
             f"  {printable(row['key'])}: {row['reason']}: {shown(row['message'])}" for row in rejected[:REJECTED_SHOWN]
         ]
@@ -145,7 +145,7 @@ class Append:
                 "\n".join([f"{counted(len(rejected), 'image')} of SOURCE left out:", *lines]), "warning"
             )
         reasons = Counter(row["reason"] for row in rejected)
-        left_out = {**nothing.left_out, **reasons}
+        left_out = {**nothing.facts["left_out"], **reasons}
         return AppendOutcome(self.manifest, None, self.conversion.log.seconds, unchanged=True, left_out=left_out)
 
     def _refuse_changed(self, root: Folder) -> None:
