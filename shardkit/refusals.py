@@ -20,19 +20,12 @@ AS_RECOGNISED = "as it was recognised"  # the meaning of the first change of a q
 
 @dataclass(frozen=True, slots=True)
 class Refusal:
-    """Why a call is refused, and what to do.
+    """Why a call is refused, and what to do."""
 
-    Attributes:
-        problem: One sentence without a full stop: the file or folder, and what was found.
-        changes: Calls that would do, the most likely first.
-        remedy: What to do instead of another call, as an imperative without a full stop; '' for nothing.
-        appendix: What is printed below the changes, such as a program that makes a table; '' for nothing.
-    """
-
-    problem: str
-    changes: tuple[Change, ...] = ()
-    remedy: str = ""
-    appendix: str = ""
+    problem: str  # one sentence without a full stop: the file or folder, and what was found
+    changes: tuple[Change, ...] = ()  # calls that would do, the most likely first
+    remedy: str = ""  # what to do instead of another call, as an imperative without a full stop; '' for nothing
+    appendix: str = ""  # what is printed below the changes, such as a program that makes a table; '' for nothing
 
     def text(self, call: Call | None = None) -> str:
         """Return the refusal for the user: commands on the command line, keywords in Python.

@@ -43,9 +43,6 @@ def answering(call: Call, planned: Planned | None = None, *, shows_images: bool 
         call: The user's call.
         planned: Function that plans the call with a change, without decoding; None if no change can be planned.
         shows_images: Whether a question about the source also names images of each class of each reading.
-
-    Raises:
-        RefusalError: A refusal, with the call and with changes that work.
     """
     try:
         yield

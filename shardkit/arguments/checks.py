@@ -185,9 +185,6 @@ def normalise_fields(value: Any) -> None:
 
     Args:
         value: The dataclass, in its `__post_init__`.
-
-    Raises:
-        CallError: A field is not what its check requires.
     """
     for name, check in _checks_of(value.__class__).items():
         object.__setattr__(value, name, check(name, getattr(value, name)))

@@ -59,7 +59,6 @@ class ConvertImages(beam.PTransform):  # type: ignore[misc] # Beam is untyped
         )
 
     def expand(self, pipeline: Any) -> Any:
-        """See PTransform."""
         tasks = (
             pipeline
             | "Start" >> beam.Create([None], reshuffle=False)  # None

@@ -28,12 +28,10 @@ class BeamExecutor:
 
     @property
     def is_remote(self) -> bool:
-        """See Executor."""
         return True
 
     @property
     def temp_location(self) -> str | None:
-        """See Executor."""
         return self.runner.temp_location
 
     def for_each(self, name: str, items: Sequence[Any], work: Work, phase: Phase) -> None:
@@ -43,11 +41,9 @@ class BeamExecutor:
         run_with_progress(self.runner, pipeline, phase)
 
     def run_job(self, task: InventoryTask, phase: Phase) -> None:
-        """See Engine."""
         run_with_progress(self.runner, self._pipeline_of(task), phase)
 
     def refuse_submitting(self) -> None:
-        """See Engine."""
         if self.runner.engine.ends_with_driver:
             msg = (
                 f"a job of --runner={self.runner.engine.runner} ends with this process; to return before its end, run "
@@ -57,7 +53,6 @@ class BeamExecutor:
             raise CallError(msg)
 
     def submit_job(self, task: ConversionTask, listener: ProgressListener) -> None:
-        """See Engine."""
         submit(self.runner, self._pipeline_of(task), listener)
 
     def _pipeline_of(self, task: InventoryTask) -> beam.Pipeline:

@@ -103,7 +103,6 @@ class ReadImages(beam.PTransform):  # type: ignore[misc] # Beam is untyped
         return self
 
     def expand(self, pipeline: Any) -> Any:
-        """See PTransform."""
         settle = _Settle(self._options, self._temp_location)
         sources = pipeline | "Source" >> beam.Create(
             [(0, "", list(map(absolute_location, self._sources)))], reshuffle=False
@@ -134,7 +133,6 @@ class ReadAllImages(beam.PTransform):  # type: ignore[misc] # Beam is untyped
         self._temp_location = None if temp_location is None else absolute_location(os.fspath(temp_location))
 
     def expand(self, folders: Any) -> Any:
-        """See PTransform."""
         settle = _Settle(self._options, self._temp_location)
         named = (
             folders

@@ -83,11 +83,7 @@ def adopt(ctx: click.Context, /, files: tuple[str, ...], quiet: bool, log_format
 
 
 def _split_patterns(given: tuple[str, ...]) -> dict[str, str]:
-    """Return the pattern of each split.
-
-    Raises:
-        CallError: A split is named twice.
-    """
+    """Return the pattern of each split."""
     patterns: dict[str, str] = {}
     for one in given:
         name, _, pattern = one.partition("=")

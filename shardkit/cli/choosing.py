@@ -33,9 +33,6 @@ def choose(error: UnclearError) -> list[str] | None:
 
     Returns:
         The words of the call to run now; None if the user does not want any.
-
-    Raises:
-        CallError: The reading that the user has edited cannot be read.
     """
     call, changes = error.call, error.refusal.changes[:_MOST]
     assert call is not None  # noqa: S101 - `may_ask` has seen it

@@ -87,7 +87,6 @@ def read_arguments(command: Literal["convert", "plan", "append"], given: Mapping
 
     Raises:
         UnknownArgumentError: There is no such argument; the message says where it belongs, or suggests another one.
-        CallError: A value is wrong.
     """
     refuse_unknown(command, given, argument_names(command))
     read: dict[str, Any] = {}

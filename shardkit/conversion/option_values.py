@@ -24,9 +24,6 @@ def location(what: str, path: str | os.PathLike[str]) -> str:
     Args:
         what: Name of the argument, for the message.
         path: The path or URL.
-
-    Raises:
-        CallError: It is empty, or no path.
     """
     from shardkit.arguments.checks import folder
 
@@ -46,11 +43,7 @@ def absolute_location(path: str) -> str:
 
 
 def source_locations(source: str | os.PathLike[str] | Sequence[str | os.PathLike[str]]) -> list[str]:
-    """Return SOURCE, or all of several, as text.
-
-    Raises:
-        CallError: There is none, or one cannot be a source; see `source_location`.
-    """
+    """Return SOURCE, or all of several, as text."""
     several = _several(source)
     if not several:
         msg = "SOURCE may not be an empty list; give a folder, or several"
@@ -71,11 +64,7 @@ def _several(source: str | os.PathLike[str] | Sequence[str | os.PathLike[str]]) 
 
 
 def source_location(source: str | os.PathLike[str]) -> str:
-    """Return SOURCE as text.
-
-    Raises:
-        CallError: It is empty, a pattern of files, or an image file.
-    """
+    """Return SOURCE as text."""
     from shardkit.sources.given_files import files_refusal, pattern_refusal
 
     text = location("SOURCE", source)
@@ -107,11 +96,6 @@ def conversion_values(
         say: Receives a sentence about the rules of datasets.
         also: Further sources.
         output: The output folder, whose dataset or unfinished conversion may remember how the source is read.
-
-    Raises:
-        CallError: The options do not go together, or several datasets have different rules.
-        ManifestError: A dataset is damaged.
-        MachineError: A dataset cannot be read.
     """
     from shardkit.conversion.planning.rules import inherit
 
@@ -129,9 +113,6 @@ def option_values(given: Mapping[str, Any], source: str = "") -> "tuple[SourceOp
     Args:
         given: See conversion_values.
         source: SOURCE; '' for none.
-
-    Raises:
-        CallError: The options do not go together.
     """
     from shardkit.options.groups import ConvertOptions
 
@@ -142,11 +123,7 @@ def option_values(given: Mapping[str, Any], source: str = "") -> "tuple[SourceOp
 def append_values(
     manifest: "Manifest", source: str, given: Mapping[str, Any], also: Sequence[str] = ()
 ) -> "tuple[SourceOptions, dict[str, Any]]":
-    """Return the options of the source, and the rules that an append overrules.
-
-    Raises:
-        CallError: An argument is wrong, or a rule differs from the dataset's.
-    """
+    """Return the options of the source, and the rules that an append overrules."""
     from shardkit.conversion.planning.rules import refuse_other_rules
     from shardkit.conversion.writing.appending.options import OVERRULED
 
@@ -162,11 +139,7 @@ def append_values(
 
 
 def _without_hashed(given: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the options that the user gave, without those that a manifest has only a hash of.
-
-    Raises:
-        CallError: Splits are kept and divided.
-    """
+    """Return the options that the user gave, without those that a manifest has only a hash of."""
     if "splits" in given and given["splits"] is None and given.get("splits_of"):
         keeps, divides = named("splits", "own"), named("splits_of")
         msg = f"{keeps} keeps all splits of SOURCE, and {divides} divides some; give one of them"

@@ -52,13 +52,9 @@ class Colour(Form):
 
 @dataclass(frozen=True, slots=True)
 class ImageSize(Form):
-    """Height and width in pixels.
+    """Height and width in pixels."""
 
-    Attributes:
-        max_side: Greatest permitted height and width.
-    """
-
-    max_side: int = 1 << 16
+    max_side: int = 1 << 16  # greatest permitted height and width
 
     def _read(self, option: str, given: Any) -> tuple[int, int]:
         size = parsing.parse_image_size("x".join(map(str, given)) if isinstance(given, (list, tuple)) else str(given))
@@ -77,7 +73,6 @@ class ImageSize(Form):
         return None if value is None else parsing.image_size_text(value)
 
     def from_json(self, written: Any) -> Any:
-        """See `Form`."""
         return None if written is None else parsing.parse_image_size(written)
 
 
@@ -108,7 +103,6 @@ class Shares(Form):
         return None if value is None else {split: str(share) for split, share in value.items()}
 
     def from_json(self, written: Any) -> Any:
-        """See `Form`."""
         return None if written is None else ReadShares({name: Fraction(share) for name, share in written.items()})
 
 
@@ -132,7 +126,6 @@ class SplitNames(Form):
         return list(value)
 
     def from_json(self, written: Any) -> Any:
-        """See `Form`."""
         return tuple(written)
 
 

@@ -18,13 +18,10 @@ from shardkit.spelling import closest
 
 @dataclass(frozen=True, slots=True)
 class Form:
-    """Any value, which stays as it is.
+    """Any value, which stays as it is."""
 
-    Attributes:
-        none: The word that users write for None, where None is not the same as no option at all: ``none`` overrules the
-            rule of a dataset. None if there is no such word.
-    """
-
+    # The word that users write for None, where None is not the same as no option at all: ``none`` overrules the rule of
+    # a dataset. None if there is no such word.
     none: str | None = None
 
     def read(self, option: str, given: Any) -> Any:
@@ -33,9 +30,6 @@ class Form:
         Args:
             option: Name of the option, for errors.
             given: What the user gave; not None.
-
-        Raises:
-            CallError: It is not a value of this option.
         """
         return None if isinstance(given, str) and given == self.none else self._read(option, given)
 
@@ -83,15 +77,10 @@ class Switch(Form):
 
 @dataclass(frozen=True, slots=True)
 class Number(Form):
-    """A whole number in a range.
+    """A whole number in a range."""
 
-    Attributes:
-        low: Smallest permitted number.
-        high: Greatest permitted number.
-    """
-
-    low: int = 0
-    high: int = (1 << 63) - 1
+    low: int = 0  # smallest permitted number
+    high: int = (1 << 63) - 1  # greatest permitted number
 
     def _read(self, option: str, given: Any) -> int:
         if isinstance(given, bool) or not hasattr(given, "__index__"):
@@ -113,15 +102,10 @@ class Side(Number):
 
 @dataclass(frozen=True, slots=True)
 class Choice(Form):
-    """One of several words.
-
-    Attributes:
-        words: The words.
-        other_names: What users of other tools write for a word, with the word, as pairs.
-    """
+    """One of several words."""
 
     words: tuple[str, ...] = ()
-    other_names: tuple[tuple[str, str], ...] = ()
+    other_names: tuple[tuple[str, str], ...] = ()  # what users of other tools write for a word, with the word, as pairs
 
     @property
     def choices(self) -> tuple[str, ...]:
@@ -154,11 +138,7 @@ class Several(Form):
 
 @dataclass(frozen=True, slots=True)
 class SeveralOf(Several):
-    """Several of known words.
-
-    Attributes:
-        words: The words.
-    """
+    """Several of known words."""
 
     words: tuple[str, ...] = ()
 
@@ -242,15 +222,10 @@ class Identifier(Form):
 
 @dataclass(frozen=True, slots=True)
 class Bytes(Form):
-    """A number of bytes, or text with a unit such as ``128MiB``.
+    """A number of bytes, or text with a unit such as ``128MiB``."""
 
-    Attributes:
-        low: Smallest permitted number.
-        high: Greatest permitted number.
-    """
-
-    low: int = 1
-    high: int = (1 << 63) - 1
+    low: int = 1  # smallest permitted number
+    high: int = (1 << 63) - 1  # greatest permitted number
 
     def _read(self, option: str, given: Any) -> int:
         num_bytes = parsing.parse_size(str(given))
@@ -269,13 +244,9 @@ class Bytes(Form):
 
 @dataclass(frozen=True, slots=True)
 class Hashed(Form):
-    """A value of which the manifest has only a hash, because it may name what was removed.
+    """A value of which the manifest has only a hash, because it may name what was removed."""
 
-    Attributes:
-        placeholder: What is written in place of the value if only the hash is known.
-    """
-
-    placeholder: str = "FILE"
+    placeholder: str = "FILE"  # what is written in place of the value if only the hash is known
 
     def _in_python(self, value: Any) -> Any:
         return str(value)

@@ -89,23 +89,7 @@ class Splits(Group, argument="splits"):
 
 @dataclass(frozen=True, kw_only=True)
 class ConvertOptions(Group):
-    """Options that decide what is written. Workers, runner, progress and the reject limit do not.
-
-    Attributes:
-        splits: How examples are divided into splits.
-        shards: Into how many files each split is divided.
-        stored: How images are stored.
-        classes: Class names in label order; None to sort the source's names.
-        where: Number and sha256 of the condition on the examples of a dataset that is the source.
-        drop: Number and sha256 of the keys that are left out of it.
-        labels: Number and sha256 of the corrected labels.
-        appended_to: Digest of the manifest of the dataset that the examples are appended to; None for a new dataset.
-        inherited: Names of the options that are rules of the dataset that is converted; the user gave none of them.
-        overruled: Names of rules that the user gave in place of the dataset's.
-        kept_splits: Whether the examples keep the splits that their dataset has, so that `splits` is only the rule for
-            what is appended later: ``made`` if `--splits` made all of them, ``own`` if some are a source's own. None if
-            `splits` divides the source.
-    """
+    """Options that decide what is written. Workers, runner, progress and the reject limit do not."""
 
     name: Option[str, str] = Option(
         "name of the dataset",
@@ -157,16 +141,21 @@ class ConvertOptions(Group):
         metavar="CODE",
         changes_bytes=False,
     )
-    splits: Splits = Splits()
-    shards: "Shards" = field(default_factory=lambda: _later().Shards())
-    stored: "Stored" = field(default_factory=lambda: _later().Stored())
-    classes: tuple[str, ...] | None = None
-    where: str | None = None
-    drop: str | None = None
-    labels: str | None = None
+    splits: Splits = Splits()  # how examples are divided into splits
+    shards: "Shards" = field(default_factory=lambda: _later().Shards())  # into how many files each split is divided
+    stored: "Stored" = field(default_factory=lambda: _later().Stored())  # how images are stored
+    classes: tuple[str, ...] | None = None  # class names in label order; None to sort the source's names
+    where: str | None = None  # number and sha256 of the condition on the examples of a dataset that is the source
+    drop: str | None = None  # number and sha256 of the keys that are left out of it
+    labels: str | None = None  # number and sha256 of the corrected labels
+    # Digest of the manifest of the dataset that the examples are appended to; None for a new dataset.
     appended_to: str | None = None
+    # Names of the options that are rules of the dataset that is converted; the user gave none of them.
     inherited: frozenset[str] = frozenset()
-    overruled: frozenset[str] = frozenset()
+    overruled: frozenset[str] = frozenset()  # names of rules that the user gave in place of the dataset's
+    # Whether the examples keep the splits that their dataset has, so that `splits` is only the rule for what is
+    # appended later: ``made`` if `--splits` made all of them, ``own`` if some are a source's own. None if `splits`
+    # divides the source.
     kept_splits: KeptSplits | None = None
 
     def __post_init__(self) -> None:

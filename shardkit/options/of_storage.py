@@ -70,9 +70,6 @@ class Shards(Group, argument="shards"):
 
         Args:
             names: Names of the splits that are written.
-
-        Raises:
-            CallError: It names another split.
         """
         unknown = sorted(set(self.shards) - set(names)) if isinstance(self.shards, Mapping) else []
         if unknown:
@@ -190,11 +187,7 @@ class Stored(Group, argument="stored"):
         return self.resize is None and self.max_side is None and self.size is None
 
     def check_together(self) -> None:
-        """Check that the options go together. Those that the user gives may need the rules of a dataset.
-
-        Raises:
-            CallError: Two do not.
-        """
+        """Check that the options go together. Those that the user gives may need the rules of a dataset."""
         for option, value in (("resize", self.resize), ("max_side", self.max_side)):
             if value is not None and self.size is not None:
                 msg = f"{named('size')} sets both sides, and {named(option, value)} one of them; give one of them"

@@ -73,7 +73,6 @@ class Logged(Silent):
     """A listener of a worker: it writes messages into the log, which engines show."""
 
     def say(self, text: str, level: Level = "info") -> None:
-        """See ProgressListener."""
         _LOG.log(logging.WARNING if level == "warning" else logging.INFO, "%s", text)
 
 

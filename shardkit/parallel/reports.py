@@ -32,15 +32,10 @@ class Report(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Reports:
-    """The reports of one kind of work.
+    """The reports of one kind of work."""
 
-    Attributes:
-        folder: The folder whose work folder has them.
-        kind: Name of their folder, such as "scans".
-    """
-
-    folder: Folder
-    kind: str
+    folder: Folder  # the folder whose work folder has them
+    kind: str  # name of their folder, such as "scans"
 
     @property
     def path(self) -> str:

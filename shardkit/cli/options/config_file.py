@@ -41,10 +41,6 @@ def read_config(path: Path, command: click.Command) -> dict[str, Any]:
         path: The file: a mapping of the names of options, without dashes before them, to values. A repeatable option
             may have a list, and one such as `splits` a mapping.
         command: The command. It ignores options that only `convert` has.
-
-    Raises:
-        CallError: It is no such file, has more than 1 MiB, an option is unknown or given twice, or a switch is neither
-            true nor false.
     """
     import yaml
 

@@ -108,9 +108,6 @@ def arguments_from(given: dict[str, Any], *paths: str) -> dict[str, Any]:
     Args:
         given: The options as click read them.
         paths: SOURCE and OUTPUT.
-
-    Raises:
-        CallError: An option is unknown to shardkit and to Beam, precedes SOURCE, or its file cannot be read.
     """
     if given["beam_options"]:
         refuse_unknown_options(given["beam_options"], *paths)
@@ -126,9 +123,6 @@ def refuse_unknown_options(beam_options: tuple[str, ...], *paths: str) -> None:
     Args:
         beam_options: The options that are passed on to Beam.
         paths: The command's paths.
-
-    Raises:
-        CallError: An option is unknown, or is in the place of a path.
     """
     for path in paths:
         if path.startswith("-"):
@@ -141,11 +135,7 @@ def refuse_unknown_options(beam_options: tuple[str, ...], *paths: str) -> None:
 
 
 def read_classes(path: Path) -> "ClassesOfFile":
-    """Return the lines of the file given by ``--classes``.
-
-    Raises:
-        CallError: It is no such file, has more than 16 MiB or is not UTF-8, or a line is empty.
-    """
+    """Return the lines of the file given by ``--classes``."""
     from shardkit.options.forms import ClassesOfFile
     from shardkit.storage import read_text_file
 

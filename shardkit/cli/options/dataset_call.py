@@ -15,9 +15,6 @@ def refuse_conversion_options(ctx: click.Context, dataset: str, own: Collection[
         dataset: The dataset as the user wrote it.
         own: Names of the parameters that have an effect.
         subject: What the others have no effect on: ``the plan that it was made with``.
-
-    Raises:
-        CallError: Another option was given.
     """
     for param in _given(ctx, own):
         msg = (

@@ -22,10 +22,6 @@ def write_config(path: str, source: "Source", given: Mapping[str, Any]) -> None:
         path: The file.
         source: The source of its plan.
         given: The values of the options that the user gave.
-
-    Raises:
-        CallError: The folder does not exist.
-        MachineError: The file cannot be written.
     """
     try:
         Path(path).write_text(config_text(source, given), encoding="utf-8")

@@ -16,23 +16,14 @@ from shardkit.naming import counted, printable
 
 
 class SplitRow(NamedTuple):
-    """A row of the table.
-
-    Attributes:
-        name: Name of the split.
-        class_counts: Number of examples of each class.
-        shard_counts: Number of examples of each shard.
-        num_bytes: Size in bytes.
-        balance: Balance of the shards.
-        num_unlabelled: Number of images that have no label on purpose.
-    """
+    """A row of the table."""
 
     name: str
-    class_counts: list[int]
-    shard_counts: list[int]
+    class_counts: list[int]  # number of examples of each class
+    shard_counts: list[int]  # number of examples of each shard
     num_bytes: int
-    balance: Balance
-    num_unlabelled: int
+    balance: Balance  # balance of the shards
+    num_unlabelled: int  # number of images that have no label on purpose
 
 
 def rows_of(manifest: Manifest) -> list[SplitRow]:

@@ -10,29 +10,17 @@ WINDOW_SECONDS = 300  # the rate is that of the last 5 minutes: steady, and it f
 
 @dataclass(frozen=True, slots=True)
 class Status:
-    """The state of a phase at one time.
+    """The state of a phase at one time."""
 
-    Attributes:
-        phase: Name of the phase, such as "writing".
-        seconds: Time since the phase began.
-        done: Number done so far; None if the phase has reported nothing.
-        total: Number of all, or found so far; None if unknown.
-        is_listing: Whether the total is still growing and nothing is done.
-        rate: Number per second since the work began; None if not measured yet.
-        rejected: Number rejected so far; None if the phase does not count it.
-        unit: What is counted, in the plural.
-        rejected_word: What rejected ones are called in text.
-    """
-
-    phase: str
-    seconds: float
-    done: int | None
-    total: int | None
-    is_listing: bool
-    rate: float | None
-    rejected: int | None
-    unit: str = "images"
-    rejected_word: str = "rejected"
+    phase: str  # name of the phase, such as "writing"
+    seconds: float  # time since the phase began
+    done: int | None  # number done so far; None if the phase has reported nothing
+    total: int | None  # number of all, or found so far; None if unknown
+    is_listing: bool  # whether the total is still growing and nothing is done
+    rate: float | None  # number per second since the work began; None if not measured yet
+    rejected: int | None  # number rejected so far; None if the phase does not count it
+    unit: str = "images"  # what is counted, in the plural
+    rejected_word: str = "rejected"  # what rejected ones are called in text
 
     @property
     def seconds_left(self) -> float | None:

@@ -51,11 +51,7 @@ def _merged_path(run: Sequence[str]) -> str:
 
 
 def merge_parts(output: Folder, run: Sequence[str], before_rename: Callable[[], None] | None = None) -> None:
-    """Write a run of parts as one file, sorted by key, unless it is there.
-
-    Raises:
-        DataError: Two parts give one class number different names.
-    """
+    """Write a run of parts as one file, sorted by key, unless it is there."""
     path = _merged_path(run)
     if output.stat(path) is None:
         table, totals = read_parts(output, run)

@@ -40,22 +40,13 @@ _PART_VERSION = b"6"
 
 
 class ListingTotals(NamedTuple):
-    """What the listings of a source say besides their rows.
+    """What the listings of a source say besides their rows."""
 
-    Attributes:
-        skipped: Number of skipped files by ending or reason.
-        classes: Class names by their number in the source's format (COCO's category id).
-    """
-
-    skipped: dict[str, int]
-    classes: dict[int, str]
+    skipped: dict[str, int]  # number of skipped files by ending or reason
+    classes: dict[int, str]  # class names by their number in the source's format (COCO's category id)
 
     def add(self, skipped: dict[str, int], classes: Iterable[tuple[int, str]]) -> None:
-        """Add the totals of one listing, in place.
-
-        Raises:
-            DataError: Two listings give one class number different names.
-        """
+        """Add the totals of one listing, in place."""
         for kind, count in skipped.items():
             self.skipped[kind] = self.skipped.get(kind, 0) + count
         for number, name in classes:
@@ -150,9 +141,6 @@ def read_parts(output: Folder, names: Iterable[str]) -> tuple[pa.Table, ListingT
     """Read all parts of an inventory.
 
     Rows are sorted by key, those of one key in the order of their file; the totals are those of all listings.
-
-    Raises:
-        DataError: Two parts give one class number different names.
     """
     return read_files(output, map(part_path, names), READING_THREADS)
 

@@ -102,7 +102,6 @@ class SourceFiles:
             BadImage: "unreadable" or "decompression_bomb", caused by an OSError; "damaged": the record is damaged, or
                 is not the example of the row.
             StoreError: The store fails for all files.
-            MachineError: The disk or the network fails, or this host does not see the folder of the file.
         """
         if (uri := row.get(URI.name)) is not None:
             return ReadImage(read_place(place_of(uri), self.max_file_bytes))
@@ -258,7 +257,6 @@ def read_place(place: Place, max_file_bytes: int) -> bytes:
 
     Raises:
         BadImage: See `SourceFiles.image`; "damaged": there is no such feature.
-        MachineError: The disk or the network fails.
     """
     row = {"key": place.path, OFFSET.name: place.start, "source_bytes": place.num_bytes}
     data = files_of(place.folder, max_file_bytes).image(row).data

@@ -36,12 +36,7 @@ def is_staged(row: Mapping[str, Any]) -> bool:
 
 
 def read_staged(files: OpenFiles, row: Mapping[str, Any]) -> tuple[images.NormalisedImage, bytes | None]:
-    """Read a row's image and mask as they are stored.
-
-    Raises:
-        MachineError: The file was removed or changed: another run has published or replaced the output.
-        OSError: The disk or the network failed.
-    """
+    """Read a row's image and mask as they are stored."""
     path, start = row[PATH.name], row[OFFSET.name]
     num_bytes, mask_bytes = row[STORED_BYTES.name], row[STORED_MASK_BYTES.name]
     try:

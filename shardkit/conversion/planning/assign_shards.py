@@ -46,9 +46,6 @@ def assign_shards(labels: Codes, sizes: Sizes, num_shards: int) -> npt.NDArray[n
 
     Returns:
         int32[n], in [0, num_shards). Memory is linear in n.
-
-    Raises:
-        CallError: num_shards is below 1, or the sizes add to more than 64 bits hold.
     """
     if num_shards < 1:
         raise CallError(f"the number of shards is {num_shards}: it must be at least 1.")

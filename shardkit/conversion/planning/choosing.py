@@ -48,30 +48,19 @@ _MESSAGE = (
 
 @dataclass(frozen=True, slots=True)
 class ChosenExamples:
-    """The n examples of a plan.
+    """The n examples of a plan."""
 
-    Attributes:
-        good: Their rows of the inventory.
-        rejected: The rejected rows, sorted by key.
-        relations: Groups and exact duplicates among them.
-        labels: Their labels.
-        split_of: int32[n], index of each one's split.
-        names: Names of the splits.
-        near: The near-identical images of the source; None if they are not known or do not count.
-        num_duplicates: Number of good rows with the same bytes as another one, also of those that are left out; None if
-            contents are not known.
-        left_out: What is neither planned nor rejected, because the dataset has it or had it.
-    """
-
-    good: Rows
-    rejected: pa.Table
-    relations: Relations
-    labels: ExampleLabels
-    split_of: npt.NDArray[np.int32]
-    names: list[str]
-    near: NearDuplicates | None
+    good: Rows  # their rows of the inventory
+    rejected: pa.Table  # the rejected rows, sorted by key
+    relations: Relations  # groups and exact duplicates among them
+    labels: ExampleLabels  # their labels
+    split_of: npt.NDArray[np.int32]  # int32[n], index of each one's split
+    names: list[str]  # names of the splits
+    near: NearDuplicates | None  # the near-identical images of the source; None if they are not known or do not count
+    # Number of good rows with the same bytes as another one, also of those that are left out; None if contents are not
+    # known.
     num_duplicates: int | None
-    left_out: LeftOut
+    left_out: LeftOut  # what is neither planned nor rejected, because the dataset has it or had it
 
 
 class NothingNewError(JobEnd):
@@ -115,9 +104,7 @@ def choose_examples(
     `table` is the `planned_table` of the inventory, `good` its rows without a reason, and `rejected` the others.
 
     Raises:
-        DataError: No example is left, or none has a label although the source has labels.
         NothingNewError: No example is left, and the dataset that they are appended to has or had some of them.
-        CallError: The options do not fit the source.
     """
 
     def assigned(some: Rows, among: Relations) -> tuple[ExampleLabels, npt.NDArray[np.int32], list[str]]:

@@ -27,38 +27,26 @@ LEFT_OUT = (KNOWN, WITHDRAWN)
 
 
 class Twin(NamedTuple):
-    """An example of the dataset with the bytes of a new file.
-
-    Attributes:
-        key: Its key.
-        label_name: Its class; None unless it has exactly one.
-    """
+    """An example of the dataset with the bytes of a new file."""
 
     key: str
-    label_name: str | None
+    label_name: str | None  # its class; None unless it has exactly one
 
 
 @dataclass(frozen=True, slots=True)
 class EarlierExamples:
-    """The examples of a dataset that the new examples have something in common with.
+    """The examples of a dataset that the new examples have something in common with."""
 
-    Attributes:
-        classes: All classes of the dataset, in label order.
-        keys: Keys that both have.
-        withdrawn: Keys, also of bad images, of what was removed from the dataset and stays out.
-        contents: sha256 of files that both have: an example of the dataset for each split that has the file.
-        groups: Groups that both have: the splits that have them.
-        near: sha256 of new files that are nearly identical to examples of the dataset: the splits of these.
-        copies: Those of them whose pixels are those of an example.
-    """
-
-    classes: Sequence[str] = ()
-    keys: Collection[str] = ()
-    withdrawn: Collection[str] = ()
+    classes: Sequence[str] = ()  # all classes of the dataset, in label order
+    keys: Collection[str] = ()  # keys that both have
+    withdrawn: Collection[str] = ()  # keys, also of bad images, of what was removed from the dataset and stays out
+    # sha256 of files that both have: an example of the dataset for each split that has the file.
     contents: Mapping[bytes, Mapping[str, Twin]] = field(default_factory=dict)
+    # Groups that both have: the splits that have them.
     groups: Mapping[str, Collection[str]] = field(default_factory=dict)
+    # sha256 of new files that are nearly identical to examples of the dataset: the splits of these.
     near: Mapping[bytes, Collection[str]] = field(default_factory=dict)
-    copies: Collection[bytes] = ()
+    copies: Collection[bytes] = ()  # those of them whose pixels are those of an example
 
 
 def joined_classes(earlier: EarlierExamples, found: Sequence[str]) -> list[str]:
@@ -70,9 +58,6 @@ def joined_mask_classes(earlier: EarlierExamples, given: Sequence[str], numbers:
     """Return the classes of masks, whose pixels are class numbers.
 
     `numbers` are those of the new source, which stand for the names of classes that have none.
-
-    Raises:
-        CallError: A number would mean two classes.
     """
     if list(earlier.classes) == [str(number) for number in range(len(earlier.classes))]:
         # Nobody named them. Masks without any number are such that planning could not name; see `numbers_of_masks`.
@@ -89,15 +74,10 @@ def joined_mask_classes(earlier: EarlierExamples, given: Sequence[str], numbers:
 
 
 class LeftOut(NamedTuple):
-    """Rows that are left out because the dataset has them, or had them.
+    """Rows that are left out because the dataset has them, or had them."""
 
-    Attributes:
-        counts: Their number by kind; see LEFT_OUT.
-        num_bytes: Size of their files.
-    """
-
-    counts: dict[str, int]
-    num_bytes: int
+    counts: dict[str, int]  # their number by kind; see LEFT_OUT
+    num_bytes: int  # size of their files
 
     @property
     def num_rows(self) -> int:

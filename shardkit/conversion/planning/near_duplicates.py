@@ -25,18 +25,13 @@ _Ints = npt.NDArray[np.int64]
 
 @dataclass(frozen=True, slots=True)
 class NearDuplicates:
-    """The near-identical images among the rows of an inventory.
+    """The near-identical images among the rows of an inventory."""
 
-    Attributes:
-        codes: int64[number of rows of the inventory], the set of each image; -1 for one without a near copy.
-            Images with the same bytes as an earlier one have none: their duplicates tell.
-        num_alike: Number of images that look alike by nature, see `similar_sets`.
-        is_by_nature: Whether these are so many that there are no sets.
-    """
-
+    # int64[number of rows of the inventory], the set of each image; -1 for one without a near copy. Images with the
+    # same bytes as an earlier one have none: their duplicates tell.
     codes: _Ints
-    num_alike: int
-    is_by_nature: bool
+    num_alike: int  # number of images that look alike by nature, see `similar_sets`
+    is_by_nature: bool  # whether these are so many that there are no sets
 
     def codes_of(self, good: Rows) -> _Ints:
         """Return int64[n], the set of each of some rows; -1 also for one whose copies are not among them."""

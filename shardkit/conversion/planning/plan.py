@@ -208,9 +208,7 @@ def make_plan(
     If the user chose how the source is read, a reading that looks wrong is not refused.
 
     Raises:
-        DataError: No good image is left.
         NothingNewError: See choose_examples.
-        CallError: The options do not fit the source.
     """
     rules, options = options, options.applied()
     table = planned_table(inventory, options)

@@ -11,15 +11,10 @@ from shardkit.hashing import COLUMN_BLOCK
 
 @dataclass(frozen=True, slots=True)
 class LazyColumn:
-    """Selected rows of one column, gathered block by block.
-
-    Attributes:
-        column: The whole column.
-        numbers: Numbers of the selected rows, ascending; None for all.
-    """
+    """Selected rows of one column, gathered block by block."""
 
     column: pa.ChunkedArray
-    numbers: npt.NDArray[np.unsignedinteger] | None
+    numbers: npt.NDArray[np.unsignedinteger] | None  # numbers of the selected rows, ascending; None for all
 
     def __len__(self) -> int:
         return len(self.column) if self.numbers is None else len(self.numbers)
@@ -46,14 +41,10 @@ class Rows:
     """Selected rows of an inventory. A column is gathered only when it is read.
 
     Copying all columns because of one rejected image among a hundred million would double the memory.
-
-    Attributes:
-        table: The whole inventory.
-        numbers: Numbers of the selected rows, ascending; None for all.
     """
 
-    table: pa.Table
-    numbers: npt.NDArray[np.unsignedinteger] | None = None
+    table: pa.Table  # the whole inventory
+    numbers: npt.NDArray[np.unsignedinteger] | None = None  # numbers of the selected rows, ascending; None for all
 
     def __len__(self) -> int:
         return len(self.table) if self.numbers is None else len(self.numbers)

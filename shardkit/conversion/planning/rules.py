@@ -36,9 +36,6 @@ def inherit(given: Mapping[str, Any], manifests: Sequence[Manifest]) -> tuple[Co
     There is no such sentence if the source is no dataset.
 
     Adopted datasets have no rules: those of the others hold, or the defaults.
-
-    Raises:
-        CallError: The options do not go together, or the datasets have different rules and the user gave none of them.
     """
     ruling = [one for one in manifests if not one.is_adopted]
     if not ruling:
@@ -130,11 +127,7 @@ def _sentence(options: ConvertOptions, every: Sequence[Mapping[str, Any]], manif
 
 
 def refuse_other_rules(manifest: Manifest, given: Mapping[str, Any], overruled: Sequence[str]) -> None:
-    """Refuse rules for appended examples that differ from those of their dataset.
-
-    Raises:
-        CallError: A rule differs; the changes are the ways on.
-    """
+    """Refuse rules for appended examples that differ from those of their dataset."""
     rules = rules_of(manifest.options)
     other = [name for name in RULES if name in given and name not in overruled and given[name] != rules[name]]
     if not other:

@@ -76,12 +76,7 @@ def columns_of(kind: Kind) -> list[pa.Field]:
 
 
 def feature_types(key: str, columns: Mapping[str, Any], objects: Iterable[Mapping[str, Any]]) -> dict[str, str]:
-    """Return the types of a row's further columns, and of the further fields of its objects.
-
-    Raises:
-        CallError: A value is neither a number, a text, nor a list of these.
-        DataError: Two objects have values of different types.
-    """
+    """Return the types of a row's further columns, and of the further fields of its objects."""
     found = {name: _type_of(key, name.removeprefix(FEATURE_PREFIX), value) for name, value in columns.items()}
     for one in objects:
         for name in one.keys() - _OF_OBJECTS:
@@ -92,11 +87,7 @@ def feature_types(key: str, columns: Mapping[str, Any], objects: Iterable[Mappin
 
 
 def merged_kind(kinds: Mapping[Kind, str]) -> Kind | None:
-    """Return what all rows have in common; None without any kind.
-
-    Raises:
-        DataError: Rows have annotations of several kinds, or values of different types.
-    """
+    """Return what all rows have in common; None without any kind."""
     bases: dict[str, str] = {}
     types: dict[str, tuple[str, str]] = {}
     for kind, key in sorted(kinds.items()):

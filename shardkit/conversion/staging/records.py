@@ -30,17 +30,11 @@ _KIND_OF: dict[LabelKind, Kind] = {"class": "label", "classes": "labels", "objec
 
 @dataclass(frozen=True, slots=True)
 class ReadRecord:
-    """A record as a row.
-
-    Attributes:
-        key: Its key.
-        row: The row; a BadRecord or a BadImage if it is rejected.
-        reading: Which features were read.
-    """
+    """A record as a row."""
 
     key: str
-    row: GivenRow | Exception
-    reading: str
+    row: GivenRow | Exception  # the row; a BadRecord or a BadImage if it is rejected
+    reading: str  # which features were read
 
     def given(self) -> GivenRow:
         """Return the row.
@@ -65,12 +59,7 @@ class RecordRows:
     _reading: str = ""
 
     def add(self, record: bytes) -> Iterator[ReadRecord]:
-        """Yield the rows of the records so far, once there are enough of them to decide what they mean.
-
-        Raises:
-            CallError: Several features may be the image or the label.
-            DataError: The records have no image or no label.
-        """
+        """Yield the rows of the records so far, once there are enough of them to decide what they mean."""
         self._waiting.append(record)
         if self._reader is not None or len(self._waiting) >= FIRST_RECORDS:
             yield from self.flush()
@@ -154,11 +143,7 @@ def _key(layout: RecordLayout, features: Features) -> str | None:
 
 
 def refuse_readings(readings: dict[str, str]) -> None:
-    """Refuse rows of records whose features were read in several ways.
-
-    Raises:
-        DataError: There are several.
-    """
+    """Refuse rows of records whose features were read in several ways."""
     if len(readings) > 1:
         (one, key), (other, other_key) = sorted(readings.items())[:2]
         said = f"the record {key!r} was read with {one}, and {other_key!r} with {other}"

@@ -77,9 +77,6 @@ def values_of(element: Any) -> dict[str, Any]:
     """Return the fields of an element that are given, by name.
 
     An element is a NamedTuple, a row of Beam, a dataclass or a mapping.
-
-    Raises:
-        CallError: It is something else, or has a field that no row has.
     """
     if isinstance(element, Mapping):
         values = dict(element)
@@ -104,11 +101,7 @@ def given_reject(element: Any) -> Reject | None:
 
 
 def refuse_unknown_fields(names: Iterable[str]) -> None:
-    """Refuse fields that no row has.
-
-    Raises:
-        CallError: There is one, or there is no key.
-    """
+    """Refuse fields that no row has."""
     names = [*names]
     unknown = [name for name in names if name not in FIELDS]
     if unknown or "key" not in names:
@@ -121,22 +114,13 @@ def refuse_unknown_fields(names: Iterable[str]) -> None:
 
 @dataclass(frozen=True, slots=True)
 class RowReader:
-    """Reads the rows of a PCollection.
+    """Reads the rows of a PCollection."""
 
-    Attributes:
-        max_file_bytes: Size above which an image or a mask is rejected.
-        is_unlabelled: Whether rows have no annotation; one that they have is left out.
-    """
-
-    max_file_bytes: int
-    is_unlabelled: bool = False
+    max_file_bytes: int  # size above which an image or a mask is rejected
+    is_unlabelled: bool = False  # whether rows have no annotation; one that they have is left out
 
     def key(self, values: Mapping[str, Any]) -> str:
-        """Return the key of a row, or of what is rejected in its place.
-
-        Raises:
-            CallError: The key is no text.
-        """
+        """Return the key of a row, or of what is rejected in its place."""
         key = values.get("key", "")
         if not isinstance(key, str):
             raise _wrong_type(NO_KEY, "key", "text", key)
@@ -148,8 +132,6 @@ class RowReader:
         Raises:
             BadRecord: The row is rejected.
             BadImage: Its image cannot be read.
-            CallError: A field has a wrong type, or two fields contradict each other.
-            MachineError: The disk or the network failed.
         """
         key = self.key(values)
         if key != values.get("key"):

@@ -58,13 +58,7 @@ class StagedInventory:
         self.source = StagedSource(output, merged_kind(kinds) or "label", read)
 
     def read(self, work: Folder, listener: ProgressListener, *, is_remote: bool) -> Inventory:
-        """Return the inventory.
-
-        Raises:
-            CallError: The options do not fit the rows.
-            DataError: There are no rows, their annotations are of several kinds, or two rows of one key differ.
-            MachineError: The disk or the network failed, or the memory of this host is too small.
-        """
+        """Return the inventory."""
         del listener, is_remote
         if not self._staged:
             raise DataError(_EMPTY)
@@ -79,19 +73,12 @@ class StagedInventory:
 
 @dataclass(frozen=True, slots=True)
 class StagedConversion:
-    """The conversion of staged rows; small and pickled into a job.
+    """The conversion of staged rows; small and pickled into a job."""
 
-    Attributes:
-        output_url: The output folder.
-        options: Options of the conversion.
-        limit: Maximum number or share of rejected images.
-        overwrite: Whether a different dataset in the output may be removed.
-    """
-
-    output_url: str
+    output_url: str  # the output folder
     options: ConvertOptions
-    limit: RejectLimit
-    overwrite: bool
+    limit: RejectLimit  # maximum number or share of rejected images
+    overwrite: bool  # whether a different dataset in the output may be removed
 
     @staticmethod
     def run_of(staged: Sequence[StagedPart], drawn: str) -> str:
@@ -113,7 +100,6 @@ class StagedConversion:
 
         Raises:
             StaleRunError: Another run, or another attempt, has published.
-            MachineError: The disk or the network failed.
         """
         output = open_folder(self.output_url)
         with os_errors_as("write the inventory", output.url):
@@ -123,12 +109,6 @@ class StagedConversion:
         """Claim the output, decide the split, shard and position of every example, and write the plan.
 
         Return the shards to write; none if the output holds this dataset already.
-
-        Raises:
-            CallError: The options do not fit the rows, or the output holds files of others.
-            DataError: There is nothing to write, too many rows are rejected, two rows of one key differ, or the output
-                holds a different dataset.
-            MachineError: Another run writes into the output, or the disk or the network failed.
         """
         output = open_folder(self.output_url)
         with os_errors_as("write into the output", output.url), locked(output):
@@ -177,12 +157,7 @@ class StagedConversion:
         self._steps(inventory.source, inventory).write(shard, fence)
 
     def publish(self, run: str, read: ReadSource | None = None) -> None:
-        """Check the finished shards, write the manifest, and remove what was staged.
-
-        Raises:
-            DataError: A writer failed because of its images, or a shard is damaged.
-            MachineError: A shard is missing, another run took over, or the disk or the network failed.
-        """
+        """Check the finished shards, write the manifest, and remove what was staged."""
         inventory = StagedInventory(open_folder(self.output_url), self.options, (), read)
         output = inventory.output
         with os_errors_as("write into the output", output.url), locked(output):

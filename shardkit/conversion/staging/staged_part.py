@@ -29,38 +29,24 @@ def staged_schema(kind: Kind, *, thumbnails: bool = False) -> pa.Schema:
 
 
 class StagedPart(NamedTuple):
-    """A part of the inventory. The others are '' if all of its rows are rejected, `reading` also without records.
-
-    Attributes:
-        name: Its name.
-        kind: Kind of the annotations.
-        reading: Which features of records were read; see `records.ReadRecord`.
-        key: A key.
-    """
+    """A part of the inventory. The others are '' if all of its rows are rejected, `reading` also without records."""
 
     name: str
-    kind: str
-    reading: str
+    kind: str  # kind of the annotations
+    reading: str  # which features of records were read; see `records.ReadRecord`
     key: str
 
 
 @dataclass(frozen=True, slots=True)
 class StagingOptions:
-    """What decides how rows are staged.
+    """What decides how rows are staged."""
 
-    Attributes:
-        form: How images are stored.
-        max_file_bytes: Size above which an image or a mask is rejected.
-        is_unlabelled: Whether rows have no annotation.
-        features: What the user says about the features of records.
-        thumbnails: Whether rows get a small picture of the image, for comparing it with others.
-    """
-
-    form: Stored
-    max_file_bytes: int
-    is_unlabelled: bool = False
+    form: Stored  # how images are stored
+    max_file_bytes: int  # size above which an image or a mask is rejected
+    is_unlabelled: bool = False  # whether rows have no annotation
+    # What the user says about the features of records.
     features: LayoutOverrides = field(default_factory=LayoutOverrides)
-    thumbnails: bool = False
+    thumbnails: bool = False  # whether rows get a small picture of the image, for comparing it with others
 
     @property
     def folder(self) -> str:

@@ -26,84 +26,61 @@ TITLE = "Beam PCollection"
 
 
 class ReadSource(NamedTuple):
-    """A source whose listing was read into a PCollection: what a dataset says of it besides its examples.
+    """A source whose listing was read into a PCollection: what a dataset says of it besides its examples."""
 
-    Attributes:
-        source: How it is read.
-        totals: What its listings say besides their rows: skipped files, and the classes' numbers.
-        is_explicit: Whether the user chose how it is read.
-    """
-
-    source: Source
-    totals: ListingTotals
-    is_explicit: bool
+    source: Source  # how it is read
+    totals: ListingTotals  # what its listings say besides their rows: skipped files, and the classes' numbers
+    is_explicit: bool  # whether the user chose how it is read
 
 
 @dataclass(frozen=True, slots=True)
 class StagedSource(Source):
-    """The images that the rows of a PCollection gave, in the work folder of the output.
+    """The images that the rows of a PCollection gave, in the work folder of the output."""
 
-    Attributes:
-        folder: The output folder, which paths start at.
-        kind: What is annotated.
-        read: The source that the rows were read from; None if it is not known.
-    """
-
-    folder: Folder
-    kind: Kind
-    read: ReadSource | None = None
+    folder: Folder  # the output folder, which paths start at
+    kind: Kind  # what is annotated
+    read: ReadSource | None = None  # the source that the rows were read from; None if it is not known
 
     @property
     def layout(self) -> str:
-        """See Source."""
         return TITLE if self.read is None else self.read.source.layout
 
     @property
     def classes(self) -> tuple[str, ...] | None:
-        """See Source."""
         return None if self.read is None else self.read.source.classes
 
     @property
     def origin(self) -> str | None:
-        """See Source."""
         return None if self.read is None else self.read.source.origin
 
     @property
     def used_files(self) -> tuple[UsedFile, ...]:
-        """See Source."""
         return () if self.read is None else self.read.source.used_files
 
     @property
     def claims(self) -> tuple[Claim, ...]:
-        """See Source."""
         return () if self.read is None else self.read.source.claims
 
     @property
     def reading(self) -> Reading | None:
-        """See Source."""
         return None if self.read is None else self.read.source.reading
 
     @property
     def removed_before(self) -> tuple[str, ...]:
-        """See Source."""
         return () if self.read is None else self.read.source.removed_before
 
     def refuse_changed(self) -> None:
-        """See Source."""
         if self.read is not None:
             self.read.source.refuse_changed()
 
     def withdrawn(self) -> pa.Table | None:
-        """See Source."""
         return None if self.read is None else self.read.source.withdrawn()
 
     @property
     def schema(self) -> pa.Schema:
-        """See Source."""
         return staged_schema(self.kind)
 
     def describe(self) -> str:
-        """See Source."""
         return f"{self.folder.url}: images of a PCollection"
 
     def parts(self) -> Sequence[Any]:
@@ -111,7 +88,6 @@ class StagedSource(Source):
         return ()
 
     def list_part(self, part: Any, batch_rows: int) -> Iterator[Listing]:
-        """See Source."""
         del part, batch_rows
         return iter(())
 
@@ -121,9 +97,6 @@ def merge_equal_rows(table: pa.Table) -> pa.Table:
 
     A row that is given twice, as by an upstream step that was repeated, is one example. What reading has rejected may
     have the key of an example.
-
-    Raises:
-        DataError: Two rows of one key differ.
     """
     keys = table["key"]
     is_same = pc.equal(keys[1:], keys[:-1]).to_numpy() if len(table) > 1 else np.zeros(0, np.bool_)

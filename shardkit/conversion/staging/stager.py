@@ -104,11 +104,6 @@ class Stager:
         """Stage a row; yield what is rejected: the image, or some of its boxes.
 
         An element is a row, see `rows.values_of`, a serialized tf.train.Example, or what reading has rejected.
-
-        Raises:
-            CallError: The row has a wrong field or type.
-            DataError: The rows have annotations of several kinds, or records cannot be read.
-            MachineError: The disk or the network failed.
         """
         if isinstance(element, bytes):
             yield from self._add_records(self._records.add(element))
@@ -211,7 +206,6 @@ class Stager:
 
         Raises:
             StaleRunError: The folder of staged images was removed, so another run, or another attempt, has published.
-            MachineError: The disk or the network failed.
         """
         if not self._rows:
             return None

@@ -85,17 +85,12 @@ def recovered_rows(work: Folder) -> Reports:
 
 @dataclass(frozen=True, slots=True)
 class PartGroup:
-    """Parts of a source that one task lists.
+    """Parts of a source that one task lists."""
 
-    Attributes:
-        parts: The parts; see Source.
-        num_entries: For each part, the number of files and folders that the driver sees in each of its folders.
-        is_counted: Whether these are the numbers; otherwise 1 is for any number but 0.
-    """
-
-    parts: Sequence[Any]
+    parts: Sequence[Any]  # the parts; see Source
+    # For each part, the number of files and folders that the driver sees in each of its folders.
     num_entries: Sequence[tuple[int | None, ...]]
-    is_counted: bool
+    is_counted: bool  # whether these are the numbers; otherwise 1 is for any number but 0
 
 
 def part_groups(source: Source, *, is_remote: bool = False) -> list[tuple[int, PartGroup]]:
@@ -149,20 +144,13 @@ def list_parts(
 
 @dataclass(frozen=True, slots=True)
 class InventoryJob:
-    """What each worker needs to take an inventory; small and pickled into the job.
-
-    Attributes:
-        source: The source.
-        num_groups: Number of groups of its parts.
-        options: Options of the conversion.
-        is_filled: Whether the driver sees entries in the source's folder.
-        listing_check: Refuses a listing before anything is decoded; None if there is nothing to refuse.
-    """
+    """What each worker needs to take an inventory; small and pickled into the job."""
 
     source: Source
-    num_groups: int
-    options: ConvertOptions
-    is_filled: bool
+    num_groups: int  # number of groups of its parts
+    options: ConvertOptions  # options of the conversion
+    is_filled: bool  # whether the driver sees entries in the source's folder
+    # Refuses a listing before anything is decoded; None if there is nothing to refuse.
     listing_check: ListingCheck | None = None
 
     @property
@@ -225,13 +213,7 @@ class InventoryJob:
             fence.write(PART_NAMES, json.dumps(sorted(names)).encode())
 
     def read(self, work: Folder, listener: ProgressListener, *, is_remote: bool) -> Inventory:
-        """Return the inventory that was taken.
-
-        Raises:
-            DataError: Two listings contradict each other.
-            MachineError: A part is missing, an image was rejected that can be read here, or the memory of this host is
-                too small.
-        """
+        """Return the inventory that was taken."""
         names = read_part_names(work, self.num_groups)
         refuse_too_many(names, self.options)
         inventory = Inventory.of(self.source, *read_inventory(work, names), parts.Thumbnails(work))

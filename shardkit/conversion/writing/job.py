@@ -39,17 +39,11 @@ from shardkit.storage.retry import retried
 
 @dataclass(frozen=True, slots=True)
 class InventoryTask:
-    """What the listing and checking of a source need; pickled, and small but for its groups.
+    """What the listing and checking of a source need; pickled, and small but for its groups."""
 
-    Attributes:
-        guard: What each call of a worker begins and ends with.
-        groups: Groups of the source's parts.
-        inventory: The work, which reads its result too.
-    """
-
-    guard: Guard
-    groups: Sequence[tuple[int, PartGroup]]
-    inventory: InventoryJob
+    guard: Guard  # what each call of a worker begins and ends with
+    groups: Sequence[tuple[int, PartGroup]]  # groups of the source's parts
+    inventory: InventoryJob  # the work, which reads its result too
 
     @classmethod
     def of(
@@ -134,11 +128,7 @@ class ConversionTask(InventoryTask):
         return self.guard.call(self.steps.write, shard)
 
     def publish(self, summaries: Iterable[SummaryRow]) -> None:
-        """Publish the dataset.
-
-        Raises:
-            ShardkitError: The job has no driver and has failed, which the engine shows.
-        """
+        """Publish the dataset."""
         folder = self.guard.folder
         if self.guard.call_once(partial(self.steps.write_summaries, summaries)):
             self.guard.call_once(self.steps.publish)
@@ -158,11 +148,7 @@ class Engine(Executor, Protocol):
     """An executor that runs a whole job on workers alone: `beam.executor.BeamExecutor`."""
 
     def run_job(self, task: InventoryTask, phase: Phase) -> None:
-        """Run a job to its end, with one phase for the progress of all of its steps.
-
-        Raises:
-            MachineError: The engine failed.
-        """
+        """Run a job to its end, with one phase for the progress of all of its steps."""
         ...
 
     def refuse_submitting(self) -> None:
@@ -170,20 +156,12 @@ class Engine(Executor, Protocol):
         ...
 
     def submit_job(self, task: ConversionTask, listener: ProgressListener) -> None:
-        """Begin a job, and return when the engine has taken it; the listener is told the job's name.
-
-        Raises:
-            MachineError: The engine failed.
-        """
+        """Begin a job, and return when the engine has taken it; the listener is told the job's name."""
         ...
 
 
 def engine_without_driver(executor: Executor) -> Engine:
-    """Return an executor whose jobs go on when this process ends.
-
-    Raises:
-        CallError: This one's do not.
-    """
+    """Return an executor whose jobs go on when this process ends."""
     if not isinstance(executor, Engine):
         msg = "a conversion in threads ends with this process; to return before its end, name the runner of an engine"
         raise CallError(msg)

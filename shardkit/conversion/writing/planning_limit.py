@@ -27,11 +27,7 @@ def bytes_per_image(options: ConvertOptions) -> int:
 
 
 def refuse_too_many(names: Iterable[str], options: ConvertOptions) -> None:
-    """Refuse to plan more images than this host's memory holds, before any is read.
-
-    Raises:
-        MachineError: The host has too little memory.
-    """
+    """Refuse to plan more images than this host's memory holds, before any is read."""
     num_images, memory = sum(map(num_rows_of, names)), this_host().memory_bytes
     needed = num_images * bytes_per_image(options)
     if memory is None or needed <= memory:

@@ -35,9 +35,6 @@ def publish(
     """Write the files next to the shards, then the manifest, which makes them a dataset.
 
     `withdrawn` has hashes of examples that stay out of the dataset; see dataset.withdrawn.
-
-    Raises:
-        DataError: There is no example; with ``check=header``, only writing finds that all images are bad.
     """
     rejected = plan.with_late(late)
     if not any(one.shard.num_examples for one in shards):

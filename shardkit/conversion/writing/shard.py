@@ -53,20 +53,13 @@ _UNCHECKED = {field.name for field in CHECKED_FIELDS}
 
 @dataclass(frozen=True, slots=True)
 class WriteJob:
-    """What each worker needs to write shards; small and pickled into the job.
+    """What each worker needs to write shards; small and pickled into the job."""
 
-    Attributes:
-        source: The source's folder.
-        classes: Class names in label order.
-        form: How images are stored.
-        max_file_bytes: Size above which a mask is not read.
-        takes_few_levels: Whether images that were not checked may have 16 bits of which the high 8 are nearly equal.
-    """
-
-    source: Folder
-    classes: tuple[str, ...]
-    form: Stored
-    max_file_bytes: int = MAX_FILE_BYTES
+    source: Folder  # the source's folder
+    classes: tuple[str, ...]  # class names in label order
+    form: Stored  # how images are stored
+    max_file_bytes: int = MAX_FILE_BYTES  # size above which a mask is not read
+    # Whether images that were not checked may have 16 bits of which the high 8 are nearly equal.
     takes_few_levels: bool = False
 
     def write(self, task: ShardTask, fence: Fence) -> list[FinishedShard]:

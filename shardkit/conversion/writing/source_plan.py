@@ -40,11 +40,6 @@ def take_inventory(
 
     A failure of a worker stops all workers of the run. `existing` is the dataset in the output that must not be
     replaced.
-
-    Raises:
-        CallError: The options do not fit the source.
-        DataError: A file of labels cannot be read at all, or the output holds a dataset of another source.
-        MachineError: A worker does not see what the driver sees, or the disk, the network or the engine failed.
     """
     guard = Guard.of(run, executor, [source.folder])
     task = InventoryTask.of(source, guard, options, existing, is_explicit=is_explicit)
@@ -98,9 +93,6 @@ def planned_source(
     Images that listing had to unpack lie in a work folder, which is removed at the end.
 
     Raises:
-        CallError: The options do not fit the source.
-        DataError: There is nothing to convert.
-        MachineError: The disk, the network or the engine failed.
         AlreadyAppendedError: The dataset has the source already.
         NothingNewError: The dataset has all good images of the source already.
     """

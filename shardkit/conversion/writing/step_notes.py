@@ -22,17 +22,11 @@ from shardkit.storage import Folder
 
 @dataclass
 class Notes:
-    """The notes of a run.
+    """The notes of a run."""
 
-    Attributes:
-        listener: Receives messages and progress.
-        log: The events.
-        findings: Facts about the source that the user should check.
-    """
-
-    listener: ProgressListener = field(default_factory=Silent)
-    log: RunLog = field(default_factory=RunLog)
-    findings: tuple[Finding, ...] = ()
+    listener: ProgressListener = field(default_factory=Silent)  # receives messages and progress
+    log: RunLog = field(default_factory=RunLog)  # the events
+    findings: tuple[Finding, ...] = ()  # facts about the source that the user should check
 
 
 class _Kept(Silent):

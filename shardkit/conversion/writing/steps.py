@@ -75,33 +75,19 @@ class AlreadyConvertedError(JobEnd):
 
 @dataclass(frozen=True, slots=True)
 class ConversionSteps:
-    """The steps of one conversion; small and pickled into a job.
-
-    Attributes:
-        source: The source.
-        output: The output folder.
-        taken: Reads the inventory.
-        options: Options that change the bytes written.
-        limit: Maximum number or share of rejected images.
-        overwrite: Whether a different dataset in the output may be removed.
-        is_explicit: Whether the user chose how the source is read.
-        addition: The dataset that the examples are appended to; None for a new dataset.
-        call: The user's call, for the findings; None where it is not known.
-        notes: Receives what the steps tell, if the driver runs them; None on workers.
-        is_detached: Whether the driver has left, so that publishing ends the run.
-    """
+    """The steps of one conversion; small and pickled into a job."""
 
     source: Source
     output: Folder
-    taken: InventoryReader
-    options: ConvertOptions
-    limit: RejectLimit
-    overwrite: bool
-    is_explicit: bool
-    addition: Addition | None = None
-    call: Call | None = None
-    notes: Notes | None = None
-    is_detached: bool = False
+    taken: InventoryReader  # reads the inventory
+    options: ConvertOptions  # options that change the bytes written
+    limit: RejectLimit  # maximum number or share of rejected images
+    overwrite: bool  # whether a different dataset in the output may be removed
+    is_explicit: bool  # whether the user chose how the source is read
+    addition: Addition | None = None  # the dataset that the examples are appended to; None for a new dataset
+    call: Call | None = None  # the user's call, for the findings; None where it is not known
+    notes: Notes | None = None  # receives what the steps tell, if the driver runs them; None on workers
+    is_detached: bool = False  # whether the driver has left, so that publishing ends the run
 
     def plan(self, fence: Fence) -> Iterator[ShardTask]:
         """Decide the split, shard and position of every example, and write the plan; yield the shards to write.
@@ -110,9 +96,6 @@ class ConversionSteps:
             AlreadyConvertedError: The output holds this conversion, finished.
             AlreadyAppendedError: The dataset has the source already.
             NothingNewError: The dataset has all good images of the source already.
-            CallError: The options do not fit the source, or a finding stops the conversion.
-            DataError: Too many images are bad, there is nothing to convert, or the output holds a different conversion.
-            MachineError: The disk or the network failed, or images were rejected that can be read here.
         """
         planned = find_planned(self.output)
         if planned is None or planned.run != fence.token:
@@ -204,11 +187,7 @@ class ConversionSteps:
             write_summaries(rows, read_planned(self.output).digest, fence)
 
     def refuse_seen(self, names: Sequence[str], fence: Fence) -> None:
-        """Look at what workers could not read, on the driver, once they have published.
-
-        Raises:
-            MachineError: The driver reads such an image; the dataset is not published any more.
-        """
+        """Look at what workers could not read, on the driver, once they have published."""
         planned = read_planned(self.output)
         try:
             refuse_rejects_of_workers(self.source, self.output, names, planned.rejected)
@@ -222,8 +201,6 @@ class ConversionSteps:
 
         Raises:
             NothingNewError: The writers rejected every image that the dataset neither has nor had.
-            DataError: A writer failed because of the source, the source has changed, or too many images are bad.
-            MachineError: A shard is missing, or the disk or the network failed.
         """
         planned = read_planned(self.output)
         with self._notes(fence, 1) as notes, notes.listener.phase("publishing", None), self._errors():

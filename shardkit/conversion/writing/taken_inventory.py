@@ -30,12 +30,7 @@ def plan_inventory(
     *,
     is_explicit: bool = False,
 ) -> Plan:
-    """Plan a conversion; see make_plan. The listener receives the findings that warn.
-
-    Raises:
-        DataError: No good image is left.
-        CallError: The options do not fit the source, or a finding stops the conversion.
-    """
+    """Plan a conversion; see make_plan. The listener receives the findings that warn."""
     with listener.phase("planning", None):
         plan = make_plan(inventory, options, earlier, is_explicit=is_explicit)
     plan = replace(plan, findings=tuple(replace(one, call=call) for one in plan.findings))

@@ -25,31 +25,18 @@ Step = Literal["checking", "planning", "writing", "publishing"]
 
 @dataclass(frozen=True, slots=True)
 class Unfinished:
-    """The state of an unfinished conversion.
+    """The state of an unfinished conversion."""
 
-    Attributes:
-        step: The step that it is in.
-        num_images: Number of images known so far, with rejected ones; before planning those that are listed.
-        num_checked: Number of images that are checked.
-        num_shards: Number of shards; None before planning.
-        num_finished_shards: Number of those that are finished.
-        num_rejected: Number of images rejected so far.
-        seconds: Seconds since something was written, by this host's clock.
-        waiting: That the job was submitted and has not begun; None otherwise.
-        error: Why the job failed, if it was submitted and failed; None otherwise.
-        messages: What the steps of a job had to say.
-    """
-
-    step: Step
-    num_images: int
-    num_checked: int
-    num_shards: int | None
-    num_finished_shards: int
-    num_rejected: int
-    seconds: float
-    waiting: str | None
-    error: str | None
-    messages: tuple[str, ...]
+    step: Step  # the step that it is in
+    num_images: int  # number of images known so far, with rejected ones; before planning those that are listed
+    num_checked: int  # number of images that are checked
+    num_shards: int | None  # number of shards; None before planning
+    num_finished_shards: int  # number of those that are finished
+    num_rejected: int  # number of images rejected so far
+    seconds: float  # seconds since something was written, by this host's clock
+    waiting: str | None  # that the job was submitted and has not begun; None otherwise
+    error: str | None  # why the job failed, if it was submitted and failed; None otherwise
+    messages: tuple[str, ...]  # what the steps of a job had to say
 
     def as_json(self) -> dict[str, Any]:
         """Return the state as JSON values."""

@@ -39,15 +39,10 @@ _Mask = npt.NDArray[np.bool_]
 
 @dataclass(frozen=True, slots=True)
 class _Step:
-    """A step of storing that meets some images.
+    """A step of storing that meets some images."""
 
-    Attributes:
-        have: What its images have, as the end of a sentence.
-        mask: bool[n], the rows that it meets.
-    """
-
-    have: str
-    mask: _Mask
+    have: str  # what its images have, as the end of a sentence
+    mask: _Mask  # bool[n], the rows that it meets
 
 
 def sample_range(good: Rows) -> tuple[int, int] | None:

@@ -25,18 +25,12 @@ from shardkit.sources.columns import GROUP
 
 @dataclass(frozen=True, slots=True)
 class Relations:
-    """Groups and exact duplicates among n examples.
+    """Groups and exact duplicates among n examples."""
 
-    Attributes:
-        groups: Group names, null for an example without a group; None if the source has no groups.
-        group_codes: int64[n], see grouping; None without groups.
-        duplicate_codes: int64[n], see grouping; None if contents are not known.
-        near_codes: int64[n], sets of near-identical images, as in grouping; None if they are not to share a split.
-    """
-
-    groups: pa.ChunkedArray | None
-    group_codes: npt.NDArray[np.int64] | None
-    duplicate_codes: npt.NDArray[np.int64] | None
+    groups: pa.ChunkedArray | None  # group names, null for an example without a group; None if the source has no groups
+    group_codes: npt.NDArray[np.int64] | None  # int64[n], see grouping; None without groups
+    duplicate_codes: npt.NDArray[np.int64] | None  # int64[n], see grouping; None if contents are not known
+    # int64[n], sets of near-identical images, as in grouping; None if they are not to share a split.
     near_codes: npt.NDArray[np.int64] | None = None
 
     @property
@@ -79,11 +73,7 @@ def contents_known(good: Rows) -> bool:
 
 
 def find_relations(good: Rows, options: ConvertOptions) -> Relations:
-    """Find groups and exact duplicates among the good rows of an inventory.
-
-    Raises:
-        CallError: `group_by` is neither a column nor a regular expression that matches a key.
-    """
+    """Find groups and exact duplicates among the good rows of an inventory."""
     groups = groups_of(good, options)
     group_codes = None if groups is None else grouping.group_codes(groups)
     contents = good.lazy_column("content_sha256")
@@ -91,11 +81,7 @@ def find_relations(good: Rows, options: ConvertOptions) -> Relations:
 
 
 def groups_of(good: Rows, options: ConvertOptions) -> pa.ChunkedArray | None:
-    """Return the group of every row, null for a row without one; None if no row has one.
-
-    Raises:
-        CallError: `group_by` is neither a column nor a regular expression that matches a key.
-    """
+    """Return the group of every row, null for a row without one; None if no row has one."""
     groups = good[GROUP.name] if GROUP.name in good.column_names else None
     if groups is not None and groups.null_count == len(groups):
         groups = None
@@ -119,10 +105,6 @@ def assign_splits(
 
     Return int32[n], the index of each row's split, and the names of the splits. Appended examples need not be in every
     split: names without an example are left out.
-
-    Raises:
-        CallError: `splits` or `splits_of` does not fit the source's own splits, or a split of a new dataset would
-            be empty.
     """
     if earlier is None:
         return _assign(good, labels, relations, options, may_be_empty=False)

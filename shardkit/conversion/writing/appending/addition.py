@@ -51,17 +51,11 @@ class AlreadyAppendedError(JobEnd):
 
 @dataclass(frozen=True, slots=True)
 class Addition:
-    """The dataset that examples are appended to.
+    """The dataset that examples are appended to."""
 
-    Attributes:
-        manifest: Its manifest, read from its folder.
-        skip_existing: Whether images whose key and bytes the dataset has are left out instead of refused.
-        readmit: Whether images that were removed from the dataset may come in again.
-    """
-
-    manifest: Manifest
-    skip_existing: bool = False
-    readmit: bool = False
+    manifest: Manifest  # its manifest, read from its folder
+    skip_existing: bool = False  # whether images whose key and bytes the dataset has are left out instead of refused
+    readmit: bool = False  # whether images that were removed from the dataset may come in again
 
     def __reduce__(self) -> tuple[Any, ...]:
         # A job's graph carries the dataset's name, not the list of its shards.
@@ -74,11 +68,7 @@ class Addition:
         return self.manifest.root
 
     def check_features(self, found: Mapping[str, Feature]) -> None:
-        """Refuse examples with other features than those of the dataset.
-
-        Raises:
-            CallError: A feature is missing, superfluous or of another type.
-        """
+        """Refuse examples with other features than those of the dataset."""
         wanted, what = self.manifest.features, f"of {self.root.url}"
         if missing := [name for name in wanted if name not in found]:
             msg = (
@@ -102,9 +92,6 @@ class Addition:
 
         Raises:
             AlreadyAppendedError: The inventory is that of one of the dataset's generations.
-            CallError: A folder of class folders was read as a class.
-            DataError: The dataset has some of the keys, or is damaged.
-            MachineError: An index cannot be read.
         """
         table = planned_table(inventory, options)
         found = fingerprint(table, inventory.origin)
@@ -166,9 +153,6 @@ class Addition:
         """Return the dataset's list of removed examples after the append; None if it stays as it is.
 
         `of_source` is the list of the source, if that is a dataset.
-
-        Raises:
-            DataError: The dataset's list is damaged.
         """
         if not (of_source is not None or (self.readmit and self.manifest.withdrawn)):
             return None
@@ -208,14 +192,10 @@ def _read_addition(pinned: str, skip_existing: bool, readmit: bool) -> Addition:
 
 
 class _KnownFile(NamedTuple):
-    """The raw file of an example of the dataset.
+    """The raw file of an example of the dataset."""
 
-    Attributes:
-        content: Its sha256.
-        num_bytes: Its size; None if the example came from a dataset, which knows the size of the stored image only.
-    """
-
-    content: bytes
+    content: bytes  # its sha256
+    # Its size; None if the example came from a dataset, which knows the size of the stored image only.
     num_bytes: int | None
 
     def is_changed(self, content: bytes | None, num_bytes: int | None) -> bool:
@@ -227,27 +207,19 @@ class _KnownFile(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class _Search:
-    """Searches the dataset's indexes for what the new examples have, one index at a time.
+    """Searches the dataset's indexes for what the new examples have, one index at a time."""
 
-    Attributes:
-        key_hashes: int64[n], sorted hashes of the new keys.
-        prefixes: uint64[n], sorted first words of the new contents; empty if they are not known.
-        wanted_groups: Groups of the new examples, and the blocks next to them.
-        rules: The rule that found them in keys, if one did: it finds those of old examples without a group too.
-        old_images: The perceptual hashes of the dataset.
-        keys: Keys of the dataset whose hash is among these, each with its raw file.
-        contents: Contents of the dataset whose first word is among these, with an example for each split.
-        groups: Groups that both have, with their splits.
-    """
-
-    key_hashes: npt.NDArray[np.int64]
-    prefixes: npt.NDArray[np.uint64]
-    wanted_groups: pa.Array
+    key_hashes: npt.NDArray[np.int64]  # int64[n], sorted hashes of the new keys
+    prefixes: npt.NDArray[np.uint64]  # uint64[n], sorted first words of the new contents; empty if they are not known
+    wanted_groups: pa.Array  # groups of the new examples, and the blocks next to them
+    # The rule that found them in keys, if one did: it finds those of old examples without a group too.
     rules: list[GroupRule]
-    old_images: OldImages
+    old_images: OldImages  # the perceptual hashes of the dataset
+    # Keys of the dataset whose hash is among these, each with its raw file.
     keys: dict[str, _KnownFile] = field(default_factory=dict)
+    # Contents of the dataset whose first word is among these, with an example for each split.
     contents: dict[bytes, dict[str, Twin]] = field(default_factory=dict)
-    groups: dict[str, set[str]] = field(default_factory=dict)
+    groups: dict[str, set[str]] = field(default_factory=dict)  # groups that both have, with their splits
 
     @classmethod
     def of(cls, good: Rows, options: ConvertOptions) -> "_Search":

@@ -58,30 +58,17 @@ class AppendOutcome:
 
 @dataclass
 class Append:
-    """One run of an append.
+    """One run of an append."""
 
-    Attributes:
-        manifest: The dataset's manifest, as it was when the options were taken from it.
-        conversion: The conversion of the source into the dataset's folder, of which it gets a folder of its own. Its
-            options are those of `options.generation_options`; `overwrite` discards another append that is not finished.
-        skip_existing: Whether images that the dataset has are left out instead of refused.
-        readmit: Whether images that were removed from the dataset may come in again.
-    """
-
-    manifest: Manifest
+    manifest: Manifest  # the dataset's manifest, as it was when the options were taken from it
+    # The conversion of the source into the dataset's folder, of which it gets a folder of its own. Its options are
+    # those of `options.generation_options`; `overwrite` discards another append that is not finished.
     conversion: Conversion
-    skip_existing: bool = False
-    readmit: bool = False
+    skip_existing: bool = False  # whether images that the dataset has are left out instead of refused
+    readmit: bool = False  # whether images that were removed from the dataset may come in again
 
     def run(self) -> AppendOutcome:
-        """Append the source.
-
-        Raises:
-            CallError: The source or the options do not fit the dataset.
-            DataError: The dataset has some of the keys, too many images are bad, the source or the dataset changed
-                meanwhile, or another append is not finished and `overwrite` is off.
-            MachineError: The disk, the network or the engine failed. Finished shards are kept for the next run.
-        """
+        """Append the source."""
         root = self.manifest.root
         if self.manifest.is_adopted:
             problem = f"{root.url}: images are appended to converted datasets, and this one holds adopted TFRecords"

@@ -27,20 +27,14 @@ PLACE = ["offset", "image_start", "image_bytes"]
 
 @dataclass(frozen=True, slots=True)
 class OldImages:
-    """The hashes of the dataset's examples that have one, index by index.
+    """The hashes of the dataset's examples that have one, index by index."""
 
-    Attributes:
-        compares_pixels: Whether the old images are decoded that are near to new ones.
-        hashes: uint64[n, 2] of each index.
-        prefixes: uint64[n], the first words of the contents' sha256.
-        splits: Name of the split of each index.
-        places: Path of the shard, and the columns `PLACE` of the index, of each index.
-    """
-
-    compares_pixels: bool = False
-    hashes: list[npt.NDArray[np.uint64]] = field(default_factory=list)
+    compares_pixels: bool = False  # whether the old images are decoded that are near to new ones
+    hashes: list[npt.NDArray[np.uint64]] = field(default_factory=list)  # uint64[n, 2] of each index
+    # uint64[n], the first words of the contents' sha256.
     prefixes: list[npt.NDArray[np.uint64]] = field(default_factory=list)
-    splits: list[str] = field(default_factory=list)
+    splits: list[str] = field(default_factory=list)  # name of the split of each index
+    # Path of the shard, and the columns `PLACE` of the index, of each index.
     places: list[tuple[str, pa.Table]] = field(default_factory=list)
 
     def add(self, split: str, path: str, index: pa.Table) -> None:

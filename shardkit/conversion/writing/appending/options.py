@@ -23,9 +23,6 @@ def generation_options(manifest: Manifest, changed: Mapping[str, Any]) -> Conver
     """Return the options.
 
     The options of a manifest are those of its first conversion.
-
-    Raises:
-        CallError: The options do not go together.
     """
     values = {**rules_of(manifest.options), "name": manifest.name, **changed}
     return ConvertOptions.of(values, appended_to=manifest.digest, overruled=frozenset(changed))

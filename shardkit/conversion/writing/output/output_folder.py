@@ -32,11 +32,7 @@ REMOVING = f"{naming.WORK_FOLDER}/removing.json"  # names that `clear` has not r
 
 
 def finished(output: Folder) -> Manifest | None:
-    """Return the manifest of the finished dataset in the output, or None if there is none.
-
-    Raises:
-        ManifestError: The manifest is damaged.
-    """
+    """Return the manifest of the finished dataset in the output, or None if there is none."""
     if output.stat(naming.MANIFEST) is None:
         return None
     return read_manifest(output.url)
@@ -105,11 +101,7 @@ def _own_manifest(output: Folder) -> Manifest | None:
 
 
 def refuse_swapped(call: Call | None, output: Folder) -> None:
-    """Refuse a conversion whose two paths were swapped: SOURCE is missing or a dataset, and OUTPUT has images.
-
-    Raises:
-        CallError: It looks so; the message has the call the other way round.
-    """
+    """Refuse a conversion whose two paths were swapped: SOURCE is missing or a dataset, and OUTPUT has images."""
     if call is None or call.command != "convert" or len(call.sources) != 1 or call.target is None:
         return
     [source] = call.sources
@@ -133,11 +125,7 @@ def _has_images(folder: Folder) -> bool:
 
 
 def refuse_foreign(output: Folder) -> None:
-    """Refuse a folder that holds files which no conversion wrote; do not change anything in it.
-
-    Raises:
-        CallError: There is such a file; the message names it.
-    """
+    """Refuse a folder that holds files which no conversion wrote; do not change anything in it."""
     there = output.stat("")
     if there is not None and not there.is_folder:
         msg = f"{output.url}: is not a folder; choose a new or an empty folder"
@@ -176,9 +164,6 @@ def refuse_different(output: Folder, wanted: dict[str, Any], *, has_recovered: b
 
     `wanted` is Plan.description(), or the part of it that is known. With `has_recovered`, images are good now that the
     interrupted conversion rejected, so it differs by them. Return the finished dataset; None if there is none yet.
-
-    Raises:
-        DataError: Something differs, the finished dataset is damaged, or there are shards without plan and manifest.
     """
     there = finished(output)
     if there is not None:
@@ -221,11 +206,7 @@ def _is_generation(url: str) -> bool:
 
 
 def refuse_damaged(output: Folder, manifest: Manifest) -> None:
-    """Refuse a finished dataset if one of its shards is missing or truncated.
-
-    Raises:
-        DataError: There is such a shard.
-    """
+    """Refuse a finished dataset if one of its shards is missing or truncated."""
     # One listing for each folder: a stat per shard takes minutes on object stores.
     paths = (path for _, shard in manifest.shards() for path in (shard.path, shard.index.path))
     folders = sorted({path.rpartition("/")[0] for path in paths})
@@ -246,11 +227,7 @@ def refuse_damaged(output: Folder, manifest: Manifest) -> None:
 
 
 def refuse_shards(output: Folder) -> None:
-    """Refuse shards of shardkit without plan and manifest, because their source is unknown.
-
-    Raises:
-        DataError: There are such shards.
-    """
+    """Refuse shards of shardkit without plan and manifest, because their source is unknown."""
     rest = sorted(owned(output) - {naming.RUN_LOG})
     if rest:
         msg = (

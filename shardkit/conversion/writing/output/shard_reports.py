@@ -22,21 +22,13 @@ _ERROR_ENDING = ".error.json"
 
 @dataclass(frozen=True, slots=True)
 class ShardReport:
-    """The result of writing a shard.
+    """The result of writing a shard."""
 
-    Attributes:
-        run: Token of the writer's run.
-        plan_digest: Digest of its plan.
-        rejected: Examples rejected while writing.
-        error: Message of the error; '' if the shard was written.
-        exit_code: Exit code of the error.
-    """
-
-    run: str
+    run: str  # token of the writer's run
     plan_digest: str = ""
-    rejected: tuple[Reject, ...] = ()
-    error: str = ""
-    exit_code: int = 0
+    rejected: tuple[Reject, ...] = ()  # examples rejected while writing
+    error: str = ""  # message of the error; '' if the shard was written
+    exit_code: int = 0  # exit code of the error
 
     def to_bytes(self) -> bytes:
         """Return the report as JSON."""
@@ -96,12 +88,7 @@ def errors(output: Folder, run: str, plan_digest: str, names: Iterable[naming.Sh
 
 
 def raise_failures(output: Folder, names: Sequence[naming.ShardName], run: str, plan_digest: str) -> None:
-    """Check that shards are finished after this run's writers have ended.
-
-    Raises:
-        DataError: A writer failed because of the source.
-        MachineError: A writer failed because of the disk or the network, or a shard is missing without a report.
-    """
+    """Check that shards are finished after this run's writers have ended."""
     finished = finished_shards(output, names, plan_digest)
     missing = [name for name in names if name not in finished]
     if failed := errors(output, run, plan_digest, missing):
