@@ -28,11 +28,7 @@ class Refusal:
     appendix: str = ""  # what is printed below the changes, such as a program that makes a table; '' for nothing
 
     def text(self, call: Call | None = None) -> str:
-        """Return the refusal for the user: commands on the command line, keywords in Python.
-
-        Args:
-            call: The user's call; None where it is not known.
-        """
+        """Return the refusal for the user: commands on the command line, keywords in Python."""
         ways = change_lines(self.changes, call)
         if not ways:
             said = "; ".join(filter(None, (self.problem, self.remedy)))
@@ -62,14 +58,7 @@ class _RefusedError(ShardkitError):
     call: Call | None
 
     def __init__(self, problem: str, changes: Sequence[Change] = (), *, remedy: str = "", appendix: str = "") -> None:
-        """Refuse a call.
-
-        Args:
-            problem: See `Refusal`.
-            changes: See `Refusal`.
-            remedy: See `Refusal`.
-            appendix: See `Refusal`.
-        """
+        """Refuse a call; see `Refusal`."""
         super().__init__(problem)
         self.refusal = Refusal(problem, tuple(changes), remedy, appendix)
         self.call = None
@@ -111,12 +100,7 @@ class RefusedDataError(_RefusedError, DataError):
 
 
 def also_offering(error: CallError, change: Change) -> RefusalError:
-    """Return an error that offers one more change.
-
-    Args:
-        error: The error.
-        change: The change, which comes last.
-    """
+    """Return an error that offers one more change."""
     known = error.refusal if isinstance(error, RefusalError) else Refusal(str(error))
     made = RefusalError(known.problem)
     made.refusal = replace(known, changes=(*known.changes, change))

@@ -182,12 +182,7 @@ def _rank(one: FoundChange, most: int) -> int:
 
 
 def values_with(call: Call, change: Change) -> dict[str, Any]:
-    """Return the values of the options of a changed call, for planning it on the listing only.
-
-    Args:
-        call: The user's call.
-        change: The change.
-    """
+    """Return the values of the options of a changed call, for planning it on the listing only."""
     values = {
         name: OPTIONS[name].form.read(name, value) if name in change.options else value
         for name, value in call.changed(change).given.items()

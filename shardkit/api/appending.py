@@ -75,8 +75,8 @@ def append(
             raise
         source_options, changed = append_values(manifest, source_url, given, also)
         from shardkit.api.executors import make_executor
+        from shardkit.conversion.planning.rules import as_in_dataset, generation_options
         from shardkit.conversion.writing.appending.append import Append
-        from shardkit.conversion.writing.appending.options import as_in_dataset, generation_options
         from shardkit.conversion.writing.conversion import Conversion
         from shardkit.conversion.writing.reject_limit import DEFAULT_MAX_REJECTED, RejectLimit
         from shardkit.parallel.progress import Silent
@@ -118,8 +118,8 @@ def _planning(call: "Call") -> "Callable[[Change], Plan]":
     def planned(change: "Change") -> "Plan":
         from shardkit.api.advice import values_with
         from shardkit.conversion.planning.choosing import NothingNewError
+        from shardkit.conversion.planning.rules import as_in_dataset, generation_options
         from shardkit.conversion.writing.appending.addition import Addition, AlreadyAppendedError
-        from shardkit.conversion.writing.appending.options import as_in_dataset, generation_options
         from shardkit.conversion.writing.source_plan import plan_source
         from shardkit.dataset.manifest import read_manifest
         from shardkit.parallel.progress import Silent

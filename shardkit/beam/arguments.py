@@ -22,11 +22,7 @@ _OF_SOURCES = {one.name for one in fields(SourceOptions)}
 def read_given(
     transform: Literal["ReadImages", "WriteDataset", "ConvertImages"], options: Mapping[str, Any]
 ) -> dict[str, Any]:
-    """Return the values of the options that the user gave to a transform, by name.
-
-    Raises:
-        CallError: There is no such option, the transform does not take it, or a value is wrong.
-    """
+    """Return the values of the options that the user gave to a transform, by name."""
     given = grouped(options)
     refuse_unknown(transform, given, argument_names("convert"))
     for name, why in _OF_THE_PIPELINE.items():

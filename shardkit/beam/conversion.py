@@ -9,7 +9,7 @@ import apache_beam as beam
 from shardkit.beam.counters import count_in_beam
 from shardkit.conversion.planning.plan_file import ShardTask
 from shardkit.conversion.writing.inventory_tasks import Batch, NamedPart, PartGroup
-from shardkit.conversion.writing.job import ConversionTask, InventoryTask
+from shardkit.conversion.writing.job import ConversionTask, InventoryTask, merge
 from shardkit.conversion.writing.output.finished_shards import SummaryRow
 from shardkit.conversion.writing.refusals import ListingSummary
 
@@ -71,7 +71,7 @@ def _without_groups(task: Any) -> Any:  # of the same type
 
 def _list_rows(group: tuple[int, PartGroup], task: InventoryTask) -> Iterator[Batch]:
     count_in_beam()
-    return task.list_group(group)
+    return task.guard.call(task.inventory.list_group, group)
 
 
 def _summaries(batch: Batch, task: InventoryTask) -> list[ListingSummary]:
@@ -84,7 +84,7 @@ def _prove(task: InventoryTask, summaries: Iterable[ListingSummary]) -> bool:
 
 def _check(batch: Batch, task: InventoryTask, is_proved: bool) -> Iterable[NamedPart]:  # noqa: FBT001 - Beam's way
     count_in_beam()
-    return task.check_batch(batch) if is_proved else ()
+    return task.guard.call(task.inventory.check_listing, batch) if is_proved else ()
 
 
 def _keep_names(task: InventoryTask, names: Iterable[NamedPart]) -> Any:  # the task, of the same type
@@ -97,7 +97,7 @@ def _runs_to_merge(task: InventoryTask) -> list[list[str]]:
 
 
 def _merge(run: list[str], task: InventoryTask) -> Iterator[None]:
-    return task.merge(run)
+    return task.guard.call(merge, run)
 
 
 def _plan(task: ConversionTask, merged: Iterable[None]) -> list[ShardTask]:
@@ -107,7 +107,7 @@ def _plan(task: ConversionTask, merged: Iterable[None]) -> list[ShardTask]:
 
 def _write(shard: ShardTask, task: ConversionTask) -> Iterator[SummaryRow]:
     count_in_beam()
-    return task.write(shard)
+    return task.guard.call(task.steps.write, shard)
 
 
 def _publish(task: ConversionTask, summaries: Iterable[SummaryRow]) -> None:

@@ -18,11 +18,7 @@ from shardkit.parallel.progress import Phase, ProgressListener
 
 @dataclass(frozen=True, slots=True)
 class BeamExecutor:
-    """Runs each work as a pipeline; see `parallel.for_each.Executor` and `conversion.writing.job.Engine`.
-
-    Attributes:
-        runner: The runner and its options.
-    """
+    """Runs each work as a pipeline; see `parallel.for_each.Executor` and `conversion.writing.job.Engine`."""
 
     runner: RunnerConfig
 

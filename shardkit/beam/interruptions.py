@@ -37,9 +37,6 @@ def interruptible(seconds: float | None = None) -> Iterator[None]:
 
     Args:
         seconds: Time after which TimeOverError is raised in the body; None for no limit.
-
-    Raises:
-        CallError: There is a limit, and this is not the main thread.
     """
     if threading.current_thread() is not threading.main_thread():
         if seconds is not None:

@@ -39,13 +39,9 @@ _TYPE = re.compile(r"^(?:shardkit\.[\w.]+|RuntimeError|OSError): (?=.)")  # of e
 
 @dataclass(frozen=True, slots=True)
 class RunnerConfig:
-    """The runner of pipelines and its options.
+    """The runner of pipelines and its options."""
 
-    Attributes:
-        flags: Options of Beam; ``--runner`` is one of them.
-    """
-
-    flags: tuple[str, ...]
+    flags: tuple[str, ...]  # options of Beam; ``--runner`` is one of them
 
     @property
     def temp_location(self) -> str | None:
@@ -83,12 +79,7 @@ class RunnerConfig:
         return _known_options(self.flags)
 
     def pipeline(self) -> Pipeline:
-        """Return an empty pipeline for this runner.
-
-        Raises:
-            CallError: Beam has no such runner, or the runner lacks an option.
-            MachineError: No job service answers.
-        """
+        """Return an empty pipeline for this runner."""
         refuse_failed(check_addresses(self.engine))
         try:
             # The name by which users find the job on its engine; one that Dataflow takes.
@@ -115,10 +106,6 @@ class RunnerConfig:
             started: Function that is called with Beam's result when the engine has taken the job.
             seconds: Time after which TimeOverError is raised; None to wait.
             waits: Whether to wait for the end; otherwise the engine has taken the job.
-
-        Raises:
-            CallError: An option of the job server has a wrong value.
-            MachineError: The runner failed.
         """
         try:
             with interruptible(seconds):
@@ -167,10 +154,6 @@ def ready_runner(
         workers: The call's number of threads in this process, which must be None.
         say: Receives the warnings.
         **places: Paths and URLs that driver and workers share, by the names for messages: SOURCE, OUTPUT.
-
-    Raises:
-        CallError: An option or a path does not fit the engine, or no runner is named.
-        MachineError: Something does not answer.
     """
     runner = runner_config(beam_options)
     if workers is not None:
@@ -188,14 +171,7 @@ def ready_runner(
 
 
 def runner_config(beam_options: Sequence[str]) -> RunnerConfig:
-    """Return the configuration for a call.
-
-    Args:
-        beam_options: Options of Beam, at least one.
-
-    Raises:
-        CallError: An option is unknown to Beam, or no runner is named.
-    """
+    """Return the configuration for a call."""
     refuse_unknown(tuple(beam_options), [])
     config = RunnerConfig(tuple(beam_options))
     if not config.engine.runner:
@@ -208,15 +184,7 @@ def runner_config(beam_options: Sequence[str]) -> RunnerConfig:
 
 
 def refuse_unknown(flags: tuple[str, ...], own_options: list[str]) -> None:
-    """Refuse options that Beam does not have.
-
-    Args:
-        flags: Options of Beam.
-        own_options: Options of the command, for the hint.
-
-    Raises:
-        CallError: An option is unknown; the message names the most similar known one.
-    """
+    """Refuse options that Beam does not have."""
     parser = _parser()
     given, unknown = parser.parse_known_args(list(flags))
     passed_on = job_server_options(given.runner)

@@ -14,12 +14,12 @@ from shardkit.beam.arguments import read_given
 from shardkit.beam.counters import NAMESPACE
 from shardkit.beam.elements import Box, Example, ReadExamples, Reject
 from shardkit.beam.staging import REJECTS, same, tagged_rejects
+from shardkit.conversion.inventory.checking import measure_files
 from shardkit.conversion.inventory.columns import MASK_PATH, TARGET, annotation_columns
-from shardkit.conversion.inventory.measuring import measure_files
 from shardkit.conversion.inventory.parts import ListingTotals
 from shardkit.conversion.inventory.source_files import are_records, image_path, image_start
 from shardkit.conversion.option_values import absolute_location, conversion_values, source_locations, source_texts
-from shardkit.conversion.staging.staged_source import ReadSource
+from shardkit.conversion.staging.staged_conversion import ReadSource
 from shardkit.conversion.writing.inventory_tasks import DECODE_BATCH_ROWS, PartGroup, list_parts, part_groups
 from shardkit.conversion.writing.source_plan import chooses_reading
 from shardkit.dataset.features import MASK, NO_LABEL

@@ -17,9 +17,8 @@ from shardkit.beam.staging import REJECTS, StageImages, same
 from shardkit.conversion.option_values import location, option_values
 from shardkit.conversion.planning.plan_file import ShardTask
 from shardkit.conversion.staging.rows import refuse_unknown_fields
-from shardkit.conversion.staging.staged_conversion import StagedConversion
+from shardkit.conversion.staging.staged_conversion import ReadSource, StagedConversion
 from shardkit.conversion.staging.staged_part import StagedPart, StagingOptions
-from shardkit.conversion.staging.staged_source import ReadSource
 from shardkit.conversion.writing.reject_limit import DEFAULT_MAX_REJECTED, RejectLimit
 from shardkit.dataset.foreign.inferring import LayoutOverrides
 from shardkit.dataset.manifest import read_manifest

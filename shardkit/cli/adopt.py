@@ -7,7 +7,7 @@ import click
 
 from shardkit.cli.options.beam import SEPARATOR, unknown_option
 from shardkit.cli.options.conversion import click_option, read_classes, refuse_unknown_options
-from shardkit.cli.options.log_format import log_format_option
+from shardkit.cli.options.output import log_format_option
 from shardkit.errors import CallError
 from shardkit.options.groups import OPTIONS
 

@@ -29,11 +29,7 @@ def may_ask(error: BaseException) -> bool:
 
 
 def choose(error: UnclearError) -> list[str] | None:
-    """Ask, and save the answer in the current folder.
-
-    Returns:
-        The words of the call to run now; None if the user does not want any.
-    """
+    """Ask, save the answer in the current folder, and return the words of the call to run now; None for no call."""
     call, changes = error.call, error.refusal.changes[:_MOST]
     assert call is not None  # noqa: S101 - `may_ask` has seen it
     click.echo(fitted(escape_controls(error.refusal.problem)), err=True)

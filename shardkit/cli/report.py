@@ -6,9 +6,8 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from shardkit.cli.options.conversion import arguments_from, conversion_options
-from shardkit.cli.options.dataset_call import refuse_conversion_options
-from shardkit.cli.options.groups import GroupedCommand
-from shardkit.cli.options.output_file import OutputFile
+from shardkit.cli.options.groups import GroupedCommand, refuse_conversion_options
+from shardkit.cli.options.output import OutputFile
 
 if TYPE_CHECKING:
     from shardkit.cli.terminal import Terminal

@@ -105,11 +105,7 @@ def read_arguments(command: Literal["convert", "plan", "append"], given: Mapping
 
 
 def grouped(values: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the arguments of a function for options by name, as a command line has them; the inverse of a group.
-
-    Args:
-        values: Values of options by name, and arguments that are no options, which stay as they are.
-    """
+    """Return the arguments of a function for options by name, as a command line has them; the inverse of a group."""
     made: dict[str, Any] = {}
     of_groups: dict[str, dict[str, Any]] = {}
     for name, value in values.items():

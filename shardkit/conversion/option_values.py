@@ -19,12 +19,7 @@ if TYPE_CHECKING:
 
 
 def location(what: str, path: str | os.PathLike[str]) -> str:
-    """Return a path or URL as text.
-
-    Args:
-        what: Name of the argument, for the message.
-        path: The path or URL.
-    """
+    """Return a path or URL as text."""
     from shardkit.arguments.checks import folder
 
     if path == "":  # for example an undefined variable of a shell; not the working directory
@@ -108,12 +103,7 @@ def conversion_values(
 
 
 def option_values(given: Mapping[str, Any], source: str = "") -> "tuple[SourceOptions, ConvertOptions]":
-    """Return the option values of a call whose source is no dataset.
-
-    Args:
-        given: See conversion_values.
-        source: SOURCE; '' for none.
-    """
+    """Return the option values of a call whose source is no dataset."""
     from shardkit.options.groups import ConvertOptions
 
     source_options = _source_options(given, source)
@@ -124,8 +114,7 @@ def append_values(
     manifest: "Manifest", source: str, given: Mapping[str, Any], also: Sequence[str] = ()
 ) -> "tuple[SourceOptions, dict[str, Any]]":
     """Return the options of the source, and the rules that an append overrules."""
-    from shardkit.conversion.planning.rules import refuse_other_rules
-    from shardkit.conversion.writing.appending.options import OVERRULED
+    from shardkit.conversion.planning.rules import OVERRULED, refuse_other_rules
 
     of_source = {name: value for name, value in given.items() if name != "readmit"}
     remembered = _recalled(manifest.source, manifest.root.url, is_continued=False)

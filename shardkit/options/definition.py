@@ -150,11 +150,6 @@ def written_options() -> dict[str, Option[Any, Any]]:
 def refuse_unknown(called: str, given: Mapping[str, Any], known: list[str]) -> None:
     """Refuse arguments that a function or a group does not have.
 
-    Args:
-        called: Its name.
-        given: The arguments by name.
-        known: The arguments that it has.
-
     Raises:
         UnknownArgumentError: One is unknown; the message says where it belongs, or suggests another one.
     """

@@ -25,12 +25,7 @@ class Form:
     none: str | None = None
 
     def read(self, option: str, given: Any) -> Any:
-        """Return the value that is given in Python or as text.
-
-        Args:
-            option: Name of the option, for errors.
-            given: What the user gave; not None.
-        """
+        """Return the value of what is given in Python or as text; `option` is named in errors."""
         return None if isinstance(given, str) and given == self.none else self._read(option, given)
 
     def _read(self, option: str, given: Any) -> Any:

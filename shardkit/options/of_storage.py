@@ -66,11 +66,7 @@ class Shards(Group, argument="shards"):
         return self.shards.get(split) if isinstance(self.shards, Mapping) else self.shards
 
     def check_split_names(self, names: Collection[str]) -> None:
-        """Check that `shards` names only splits that are written.
-
-        Args:
-            names: Names of the splits that are written.
-        """
+        """Check that `shards` names only splits that are written."""
         unknown = sorted(set(self.shards) - set(names)) if isinstance(self.shards, Mapping) else []
         if unknown:
             msg = f"{named('shards')} names the split {unknown[0]!r}; the conversion writes {', '.join(names)}"

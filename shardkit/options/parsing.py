@@ -161,12 +161,7 @@ def within(option: str, value: object, low: int, high: int) -> None:
 
 
 def parse_side(option: str, value: object) -> int:
-    """Read the length of one side in pixels.
-
-    Args:
-        option: ``resize`` or ``max_side``.
-        value: A whole number, or its digits.
-    """
+    """Read the length of one side in pixels for `resize` or `max_side`: a whole number, or its digits."""
     if isinstance(value, Integral):
         return int(value)
     text = "x".join(map(str, value)) if isinstance(value, (list, tuple)) else str(value)

@@ -8,7 +8,7 @@
 | `run_token` | one run at a time writes into a folder, and workers of an ended run stop |
 | `detached` | jobs whose driver has left |
 | `driver_view` | what workers on other hosts must share with the driver |
-| `progress` | phases, how they are counted, and the interface of what shows them |
+| `progress` | phases, how they are counted, and the interface of what shows them; counters of workers |
 
 A new parallel step needs a function of an item and of a `Fence`, and no Beam. What the steps do belongs to their
 packages: `writing`, `verification`, `adoption`, `doctor`.

@@ -8,7 +8,6 @@ driver stops all workers when it finds one, and raises it.
 import contextlib
 import json
 import platform
-from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -151,11 +150,12 @@ class Guard:
         """
         return self._guarded(partial(function, item), is_of_one=False)
 
-    def call_once(self, function: Callable[[Fence], None]) -> bool:
-        """Call a function of a Fence for all workers, unless a step has failed; return whether the job goes on."""
+    def call_once(self, function: Callable[[Fence], Iterable[Any] | None]) -> list[Any] | None:
+        """Return what a function of a Fence gives, called for all workers; None if it or a step before has failed."""
+        given = list[Any]()
         if not has_failed(self.folder):  # otherwise results are missing, and an error would hide the first one
-            deque(self._guarded(function, is_of_one=True), maxlen=0)
-        return not has_failed(self.folder)
+            given += self._guarded(function, is_of_one=True)
+        return None if has_failed(self.folder) else given
 
     def _guarded(self, function: Callable[[Fence], Iterable[Any] | None], *, is_of_one: bool) -> Iterator[Any]:
         fence = Fence(self.folder, self.run, is_remote=self.driver is not None)

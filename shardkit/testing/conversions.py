@@ -5,11 +5,11 @@ from typing import Any
 
 import pyarrow as pa
 
-from shardkit.conversion.inventory.schema import INVENTORY_SCHEMA
+from shardkit.conversion.inventory.columns import INVENTORY_SCHEMA
 from shardkit.conversion.planning import plan_file
 from shardkit.conversion.planning.plan import Plan
+from shardkit.conversion.planning.rules import as_in_dataset, generation_options
 from shardkit.conversion.writing.appending.append import Append, AppendOutcome
-from shardkit.conversion.writing.appending.options import as_in_dataset, generation_options
 from shardkit.conversion.writing.conversion import Conversion
 from shardkit.conversion.writing.reject_limit import RejectLimit
 from shardkit.conversion.writing.shard import WriteJob

@@ -3,9 +3,9 @@
 | module | contents |
 |---|---|
 | `conversion` | the options of `convert` and `plan`, as arguments of `shardkit.api` |
-| `groups` | headings for these options in the help |
-| `log_format` | the option `--log-format` of every long command |
-| `output_file` | the type of `--output`: a file whose folder is there |
+| `groups` | commands with these options: headings in the help, several SOURCEs, a dataset as SOURCE |
+| `config_file` | options in a file: read, and written |
+| `output` | the option `--log-format`, and the type of `--output`: a file whose folder is there |
 | `beam` | a command line whose last options may be those of Apache Beam |
 
 Options of one command are in the command's module.

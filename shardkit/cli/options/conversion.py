@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 import click
 
-from shardkit.cli.options.log_format import log_format_option
+from shardkit.cli.options.output import log_format_option
 from shardkit.conversion.arguments import grouped
 from shardkit.errors import CallError
 from shardkit.options.definition import OPTIONS, Option
@@ -63,12 +63,7 @@ def conversion_options(command: CommandName) -> Callable[[Command], Command]:
 
 
 def click_option(defined: Option[Any, Any], *, of_dataset: bool = False) -> Callable[[Command], Command]:
-    """Return the click option of a definition.
-
-    Args:
-        defined: The definition.
-        of_dataset: Whether its default is the rule of a dataset, for `append`.
-    """
+    """Return the click option of a definition; with `of_dataset`, its default is the rule of a dataset (`append`)."""
     return click.option(
         f"{defined.flag}/{defined.off_flag}" if defined.off_flag else defined.flag,
         *defined.other_flags,
@@ -103,12 +98,7 @@ def _help(defined: Option[Any, Any], *, of_dataset: bool) -> str:
 
 
 def arguments_from(given: dict[str, Any], *paths: str) -> dict[str, Any]:
-    """Return the keyword arguments for the functions of `shardkit`: options that were given, in their groups.
-
-    Args:
-        given: The options as click read them.
-        paths: SOURCE and OUTPUT.
-    """
+    """Return the keyword arguments for the functions of `shardkit`: options that were given, in their groups."""
     if given["beam_options"]:
         refuse_unknown_options(given["beam_options"], *paths)
     values = {name: value for name, value in given.items() if value not in (None, ())}
@@ -118,12 +108,7 @@ def arguments_from(given: dict[str, Any], *paths: str) -> dict[str, Any]:
 
 
 def refuse_unknown_options(beam_options: tuple[str, ...], *paths: str) -> None:
-    """Refuse options that neither the current command nor Beam has.
-
-    Args:
-        beam_options: The options that are passed on to Beam.
-        paths: The command's paths.
-    """
+    """Refuse options that neither the current command nor Beam has."""
     for path in paths:
         if path.startswith("-"):
             msg = f"no such option: {path}; with --runner, write Beam's own options after the paths"

@@ -8,7 +8,8 @@ from rich.console import Group
 from shardkit.cli.printing.dataset_summary import rejected_line, ties_lines
 from shardkit.cli.printing.lines import Paragraph
 from shardkit.cli.printing.splits_table import balance_lines, rows_of, splits_table
-from shardkit.conversion.planning.options_text import PLAN_VERSION_KEY, option_text, options_text, reads_written_options
+from shardkit.conversion.planning.plan import Plan
+from shardkit.conversion.planning.rules import PLAN_VERSION_KEY, option_text, options_text, reads_written_options
 from shardkit.conversion.planning.sizing import choose_num_shards
 from shardkit.dataset.manifest import Manifest
 from shardkit.options.groups import OPTIONS
@@ -91,3 +92,41 @@ def _generations_sentence(manifest: Manifest, split: str) -> str:
         if split in one.splits
     )
     return f"{split} has the shards of its generations: {numbers}."
+
+
+REJECTED_LISTED = 100
+
+
+def plan_json(plan: Plan, *, would_stop: bool) -> dict[str, Any]:
+    """Return one JSON object; `would_stop` says that `convert` would stop because of too many rejected images."""
+    reasons: dict[str, int] = {}
+    for reason in plan.rejected["reason"].to_pylist():
+        reasons[reason] = reasons.get(reason, 0) + 1
+    found: dict[str, Any] = {
+        "source": plan.source.model_dump(mode="json"),
+        "classes": plan.classes,
+        "splits": {
+            split.name: {
+                "num_examples": split.num_examples,
+                "source_bytes": split.num_bytes,
+                "class_counts": split.class_counts,
+                "num_unlabelled": split.num_unlabelled,
+                "num_shards": split.num_shards,
+                "shard_counts": split.shard_counts,
+                "balance": split.balance.model_dump(mode="json"),
+                "reasons": list(split.reasons),
+            }
+            for split in plan.splits
+        },
+        "rejected": {
+            "num_examples": len(plan.rejected),
+            "by_reason": dict(sorted(reasons.items())),
+            "first": plan.rejected.select(["key", "reason", "message"]).slice(0, REJECTED_LISTED).to_pylist(),
+            "would_stop": would_stop,
+        },
+        "findings": [finding.as_json() for finding in plan.findings],
+        "options": plan.options.as_json(),
+        "plan_digest": plan.digest,
+        **({"layout_reasons": list(plan.layout_reasons)} if plan.layout_reasons else {}),
+    }
+    return found

@@ -30,12 +30,7 @@ Part = Table | Paragraph | str
 
 
 def info_summary(manifest: Manifest, dataset: str) -> Group:
-    """Return what `info` prints.
-
-    Args:
-        manifest: The dataset's manifest.
-        dataset: DATASET as the user wrote it.
-    """
+    """Return what `info` prints."""
     source, features = manifest.source, manifest.features
     statistics = index_statistics(manifest, MASK_SAMPLE if MASK in features else SAMPLE)
     head = f"{manifest.root.url}: dataset {manifest.name!r}, format {manifest.format_version}, from {source.layout}"
@@ -197,12 +192,7 @@ def _quoted(name: str) -> str:
 
 
 def rejected_line(manifest: Manifest, dataset: str) -> str:
-    """Return a line with the number of rejected images by reason, and of skipped files by type.
-
-    Args:
-        manifest: The dataset's manifest.
-        dataset: DATASET as the user wrote it.
-    """
+    """Return a line with the number of rejected images by reason, and of skipped files by type."""
     by_reason = ", ".join(f"{count:,} {reason}" for reason, count in manifest.rejected.by_reason.items())
     listed = f"`shardkit info {printable(shlex.quote(dataset))} --rejected`"
     line = f"rejected: {by_reason} (listed by {listed})" if by_reason else "rejected: none"

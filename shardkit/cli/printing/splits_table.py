@@ -42,12 +42,7 @@ def rows_of(manifest: Manifest) -> list[SplitRow]:
 
 
 def splits_table(rows: Iterable[SplitRow], bytes_head: str) -> Table:
-    """Return a table with one row per split.
-
-    Args:
-        rows: The splits.
-        bytes_head: Head of the column of sizes.
-    """
+    """Return a table with one row per split."""
     made = table("split", "classes", "shards", "examples", bytes_head, "examples\nper shard")
     for row in rows:
         made.add_row(

@@ -33,12 +33,7 @@ def log_pauses() -> Iterator[float]:
 
 @contextlib.contextmanager
 def repeated(call: Callable[[], None], pauses: Iterator[float]) -> Iterator[None]:
-    """Call a function again and again in a thread, as long as the context lasts.
-
-    Args:
-        call: The function.
-        pauses: Seconds before each call.
-    """
+    """Call a function again and again in a thread while the context lasts; `pauses` are seconds before the calls."""
     ended = threading.Event()
 
     def repeat() -> None:

@@ -29,14 +29,7 @@ def log_format_of(arguments: list[str]) -> str:
 
 
 def json_line(level: str, message: str, status: Status | None = None, time: datetime | None = None) -> str:
-    """Return a line of the log.
-
-    Args:
-        level: info, warning or error.
-        message: The text that a person would get.
-        status: The state of the phase; None for a message.
-        time: When that was; None for now.
-    """
+    """Return a line of the log; without a status it is a message."""
     seconds_left = None if status is None else status.seconds_left
     rate = None if status is None else status.rate
     fields = {

@@ -40,15 +40,7 @@ class Progress:
     def __init__(
         self, phase: str, total: int | None, now: float, *, unit: str = "images", rejected_word: str = "rejected"
     ) -> None:
-        """Begin a phase.
-
-        Args:
-            phase: Name of the phase.
-            total: Number of all; None if unknown.
-            now: The time in seconds, of a clock that never runs backwards.
-            unit: What is counted, in the plural.
-            rejected_word: What a rejected one is called in text.
-        """
+        """Begin a phase at `now`, the time in seconds of a clock that never runs backwards; see `Status`."""
         self._phase, self._total, self._start = phase, total, now
         self._unit, self._rejected_word = unit, rejected_word
         self._is_found = total is None  # the phase itself reports its total

@@ -14,13 +14,7 @@ def plain_line(status: Status) -> str:
 
 
 def live_line(status: Status, columns: int, *, is_ascii: bool = False) -> str:
-    """Return the line of a terminal, which fits into its columns: the bar, then the rate are left out first.
-
-    Args:
-        status: The state of the phase.
-        columns: Number of columns of the terminal.
-        is_ascii: Whether the bar consists of ASCII characters.
-    """
+    """Return the line of a terminal, which fits into its columns: the bar, then the rate are left out first."""
     name, counts = f"{status.phase:<{_NAME_COLUMNS}} ", _counts(status)
     left = [_left(status), _rejected(status)]
     for further in ([_rate(status), *left], left):

@@ -19,7 +19,7 @@ import numpy as np
 import numpy.typing as npt
 
 from shardkit.conversion.planning.measure_balance import Codes, Sizes, run_starts
-from shardkit.conversion.planning.row_groups import count_codes, gather, group_rows
+from shardkit.conversion.planning.rows import count_codes, gather, group_rows
 from shardkit.errors import CallError
 
 _Ints = npt.NDArray[np.int64]

@@ -8,10 +8,16 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from shardkit.conversion.inventory.columns import LABEL_NAMES
+from shardkit.conversion.inventory.columns import LABEL_NAMES, REJECTED_SCHEMA
 from shardkit.conversion.inventory.inventory import Inventory
-from shardkit.conversion.inventory.schema import REJECTED_SCHEMA
-from shardkit.conversion.planning.duplicates import drop_duplicates, reject_repeated_keys
+from shardkit.conversion.planning.duplicates import (
+    NearDuplicates,
+    compares_pixels,
+    drop_duplicates,
+    drop_near_duplicates,
+    find_near_duplicates,
+    reject_repeated_keys,
+)
 from shardkit.conversion.planning.earlier_examples import (
     EarlierExamples,
     LeftOut,
@@ -22,15 +28,9 @@ from shardkit.conversion.planning.earlier_examples import (
     reject_rows,
 )
 from shardkit.conversion.planning.labels import ExampleLabels, encode_labels
-from shardkit.conversion.planning.near_duplicates import (
-    NearDuplicates,
-    compares_pixels,
-    drop_near_duplicates,
-    find_near_duplicates,
-)
 from shardkit.conversion.planning.rows import Rows
 from shardkit.conversion.planning.splits.assign_splits import Relations, assign_splits, find_relations
-from shardkit.conversion.planning.splits.blocks import between_blocks, margin_of
+from shardkit.conversion.planning.splits.grouping import between_blocks, margin_of
 from shardkit.errors import DataError
 from shardkit.naming import first_of
 from shardkit.options.groups import ConvertOptions

@@ -13,7 +13,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from shardkit.conversion.inventory.schema import REJECTED_SCHEMA
+from shardkit.conversion.inventory.columns import REJECTED_SCHEMA
 from shardkit.conversion.planning.rows import Rows
 from shardkit.errors import CallError
 from shardkit.naming import split_order

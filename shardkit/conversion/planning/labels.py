@@ -10,7 +10,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from shardkit.conversion.inventory.columns import LABEL_NAMES, OBJECTS, TARGET, features_of
+from shardkit.conversion.inventory.columns import LABEL_NAMES, TARGET, features_of
 from shardkit.conversion.planning.earlier_examples import EarlierExamples, joined_classes, joined_mask_classes
 from shardkit.conversion.planning.rows import Rows
 from shardkit.dataset.features import LABEL, NO_LABEL
@@ -19,7 +19,7 @@ from shardkit.hashing import COLUMN_BLOCK
 from shardkit.images.masks import NO_CLASS
 from shardkit.options.groups import ConvertOptions
 from shardkit.options.words import named
-from shardkit.sources.columns import IS_UNLABELLED, LAST_CLASS
+from shardkit.sources.columns import IS_UNLABELLED, LAST_CLASS, OBJECTS
 
 _WHOLE_NUMBER = re.compile(r"0|-?[1-9][0-9]*")  # '007' is a name
 TARGET_BINS = 10  # regression targets are stratified by decile, as if deciles were classes

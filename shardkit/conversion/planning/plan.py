@@ -12,11 +12,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from shardkit import software
-from shardkit.conversion.inventory.columns import features_of
-from shardkit.conversion.inventory.digests import Column, decisive_columns, fingerprint, rows_digest
+from shardkit.conversion.inventory.columns import INVENTORY_SCHEMA, REJECTED_SCHEMA, features_of
 from shardkit.conversion.inventory.inventory import Inventory
-from shardkit.conversion.inventory.schema import INVENTORY_SCHEMA, REJECTED_SCHEMA
-from shardkit.conversion.inventory.table import plain_type
+from shardkit.conversion.inventory.table import Column, decisive_columns, fingerprint, plain_type, rows_digest
 from shardkit.conversion.planning.assign_shards import assign_shards, sort_by
 from shardkit.conversion.planning.checks.all_checks import collect_findings
 from shardkit.conversion.planning.checks.finding import Finding, with_accepted
@@ -27,9 +25,8 @@ from shardkit.conversion.planning.choosing import choose_examples, planned_table
 from shardkit.conversion.planning.earlier_examples import EarlierExamples, num_shared_groups
 from shardkit.conversion.planning.labels import ExampleLabels
 from shardkit.conversion.planning.measure_balance import measure_balance
-from shardkit.conversion.planning.options_text import PLAN_VERSION_KEY
-from shardkit.conversion.planning.row_groups import count_codes, gather, group_rows
-from shardkit.conversion.planning.rows import Rows
+from shardkit.conversion.planning.rows import Rows, count_codes, gather, group_rows
+from shardkit.conversion.planning.rules import PLAN_VERSION_KEY
 from shardkit.conversion.planning.sizing import choose_num_shards
 from shardkit.dataset.features import CLASS_LABEL, LABEL
 from shardkit.dataset.manifest import Balance, Source

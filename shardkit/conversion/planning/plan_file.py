@@ -21,8 +21,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from shardkit import naming, software
-from shardkit.conversion.inventory.columns import features_of
-from shardkit.conversion.inventory.schema import REJECTED_SCHEMA, Reject
+from shardkit.conversion.inventory.columns import REJECTED_SCHEMA, Reject, features_of
 from shardkit.conversion.planning.plan import Plan
 from shardkit.dataset.features import Feature
 from shardkit.dataset.manifest import Source

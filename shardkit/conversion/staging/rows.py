@@ -15,11 +15,16 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from shardkit.archives.uris import place_of
-from shardkit.conversion.inventory.columns import MASK_PATH, TARGET
-from shardkit.conversion.inventory.schema import Reject
+from shardkit.conversion.inventory.columns import MASK_PATH, TARGET, Reject
 from shardkit.conversion.inventory.source_files import read_place
-from shardkit.conversion.staging.checked import checked_of_text
-from shardkit.conversion.staging.kinds import ON_PURPOSE, SEVERAL_TARGETS, Kind, feature_types, with_extras
+from shardkit.conversion.staging.kinds import (
+    ON_PURPOSE,
+    SEVERAL_TARGETS,
+    Kind,
+    checked_of_text,
+    feature_types,
+    with_extras,
+)
 from shardkit.dataset.features import NO_LABEL as NO_LABEL_NUMBER
 from shardkit.dataset.foreign.box_features import refuse_pixels
 from shardkit.errors import CallError, RecordError

@@ -17,9 +17,7 @@ import pyarrow as pa
 from shardkit import images
 from shardkit.conversion.inventory import parts
 from shardkit.conversion.inventory.checking import check_file, rejected_row
-from shardkit.conversion.inventory.digests import columns_digest
-from shardkit.conversion.inventory.row_boxes import place_boxes
-from shardkit.conversion.inventory.schema import LAST_CLASS, MASK_SHA256, Reject, info_of
+from shardkit.conversion.inventory.columns import Reject, info_of, place_boxes
 from shardkit.conversion.inventory.source_files import ReadImage
 from shardkit.conversion.inventory.staged_images import (
     MASK_URI,
@@ -33,13 +31,13 @@ from shardkit.conversion.inventory.staged_images import (
     URI,
     is_staged,
 )
-from shardkit.conversion.staging.checked import text_of_checked
-from shardkit.conversion.staging.kinds import Kind, merged_kind
+from shardkit.conversion.inventory.table import columns_digest
+from shardkit.conversion.staging.kinds import Kind, merged_kind, text_of_checked
 from shardkit.conversion.staging.records import ReadRecord, RecordRows, refuse_readings
 from shardkit.conversion.staging.rows import GivenRow, RowReader, given_reject, values_of
-from shardkit.conversion.staging.staged_before import StagedBefore
 from shardkit.conversion.staging.staged_part import (
     STAGED,
+    StagedBefore,
     StagedPart,
     StagingOptions,
     refuse_ended,
@@ -54,7 +52,9 @@ from shardkit.options.words import named
 from shardkit.sources.columns import (
     CHECKED_FIELDS,
     CONTENT_SHA256,
+    LAST_CLASS,
     MASK_COLOURS,
+    MASK_SHA256,
     NUM_CLIPPED,
     OFFSET,
     PATH,

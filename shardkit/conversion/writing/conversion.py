@@ -27,7 +27,6 @@ from shardkit.conversion.writing.job import (
 )
 from shardkit.conversion.writing.output import output_folder as outputs
 from shardkit.conversion.writing.output.finished_shards import count_written
-from shardkit.conversion.writing.output.run_log import RunLog
 from shardkit.conversion.writing.output.shard_reports import LateRejectsCount
 from shardkit.conversion.writing.refusals import ExistingDataset, refuse_output
 from shardkit.conversion.writing.reject_limit import (
@@ -37,7 +36,7 @@ from shardkit.conversion.writing.reject_limit import (
     counted_rejects,
 )
 from shardkit.conversion.writing.source_plan import chooses_reading
-from shardkit.conversion.writing.step_notes import Notes, WorkersNotes
+from shardkit.conversion.writing.step_notes import Notes, RunLog, WorkersNotes
 from shardkit.conversion.writing.steps import AlreadyConvertedError, ConversionSteps
 from shardkit.dataset.manifest import Manifest, read_manifest
 from shardkit.dataset.manifest.pinning import refuse_pinned

@@ -17,19 +17,17 @@ import pyarrow.compute as pc
 
 from shardkit import naming
 from shardkit.conversion.inventory import parts
-from shardkit.conversion.inventory.checking import check_batch, num_recovered
+from shardkit.conversion.inventory.checking import check_batch, measure_files, num_recovered
 from shardkit.conversion.inventory.inventory import Inventory
-from shardkit.conversion.inventory.measuring import measure_files
 from shardkit.conversion.inventory.merged_listings import merge_listings
-from shardkit.conversion.inventory.merged_parts import read_inventory, rewrite_part
-from shardkit.conversion.planning.near_duplicates import compares_pixels
-from shardkit.conversion.writing.planning_limit import refuse_too_many
+from shardkit.conversion.inventory.parts import read_inventory, rewrite_part
+from shardkit.conversion.planning.duplicates import compares_pixels
 from shardkit.conversion.writing.refusals import ListingCheck
 from shardkit.conversion.writing.seen_rejects import refuse_seen_rejects
+from shardkit.conversion.writing.taken_inventory import refuse_too_many
 from shardkit.errors import MachineError
 from shardkit.options.groups import ConvertOptions
-from shardkit.parallel.counting import count
-from shardkit.parallel.progress import ProgressListener
+from shardkit.parallel.progress import ProgressListener, count
 from shardkit.parallel.reports import Reports
 from shardkit.parallel.run_token import Fence
 from shardkit.sources import Listing, Source

@@ -14,8 +14,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from shardkit.conversion.inventory.columns import MASK_PATH, features_of
+from shardkit.conversion.planning.checks.classes import find_wrong_reading
 from shardkit.conversion.planning.checks.finding import refuse_stopping, with_accepted
-from shardkit.conversion.planning.checks.misread_source import find_wrong_reading
 from shardkit.conversion.planning.checks.split_classes import (
     LabelPlaces,
     check_class_numbers,

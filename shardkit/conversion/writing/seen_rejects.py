@@ -15,9 +15,8 @@ import pyarrow.compute as pc
 
 from shardkit import images
 from shardkit.conversion.inventory import parts
-from shardkit.conversion.inventory.columns import OBJECTS
+from shardkit.conversion.inventory.columns import Reject
 from shardkit.conversion.inventory.inventory import Inventory
-from shardkit.conversion.inventory.schema import MASK_SHA256, Reject
 from shardkit.conversion.inventory.source_files import SourceFiles, image_path, mask_path
 from shardkit.conversion.writing.output import output_folder as outputs
 from shardkit.dataset.index.shards import parse_columns, read_indexes
@@ -31,7 +30,7 @@ from shardkit.options.words import shown
 from shardkit.refusals import RefusedDataError
 from shardkit.reject_reasons import BAD_BOX, MISSING, UNREADABLE
 from shardkit.sources import Source
-from shardkit.sources.columns import CONTENT_SHA256, MASK_PATH
+from shardkit.sources.columns import CONTENT_SHA256, MASK_PATH, MASK_SHA256, OBJECTS
 from shardkit.sources.file_names import ending
 from shardkit.storage import Folder, is_of_machine, unreadable
 

@@ -12,9 +12,14 @@ from typing import Any, BinaryIO
 import pyarrow as pa
 
 from shardkit import images
-from shardkit.conversion.inventory.columns import OBJECTS, AnnotationEncoder, BadAnnotation
-from shardkit.conversion.inventory.row_boxes import annotated_size, reject_box
-from shardkit.conversion.inventory.schema import Reject, info_of
+from shardkit.conversion.inventory.columns import (
+    AnnotationEncoder,
+    BadAnnotation,
+    Reject,
+    annotated_size,
+    info_of,
+    reject_box,
+)
 from shardkit.conversion.inventory.source_files import ReadImage, Row, SourceFiles, read_image, read_mask
 from shardkit.conversion.inventory.staged_images import is_staged, read_staged
 from shardkit.conversion.planning.plan_file import ShardTask, read_shard_rows
@@ -37,12 +42,20 @@ from shardkit.images.gps import has_gps
 from shardkit.images.stored.placement import place
 from shardkit.images.traits import refuse_few_levels
 from shardkit.options.groups import Stored
-from shardkit.parallel.counting import count, measure
 from shardkit.parallel.for_each import with_host
+from shardkit.parallel.progress import count, measure
 from shardkit.parallel.run_token import Fence
 from shardkit.record_sources.datasets.columns import RAW_CHANGES, STORED_MASK
 from shardkit.reject_reasons import OUTSIDE_CROP
-from shardkit.sources.columns import CHECKED_FIELDS, CONTENT_SHA256, FORMAT, GROUP, MASK_COLOURS, PERCEPTUAL_HASH
+from shardkit.sources.columns import (
+    CHECKED_FIELDS,
+    CONTENT_SHA256,
+    FORMAT,
+    GROUP,
+    MASK_COLOURS,
+    OBJECTS,
+    PERCEPTUAL_HASH,
+)
 from shardkit.storage import Folder
 from shardkit.storage.retry import retried
 

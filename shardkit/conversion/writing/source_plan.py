@@ -10,7 +10,6 @@ from shardkit.conversion.inventory.inventory import Inventory
 from shardkit.conversion.planning.plan import Plan
 from shardkit.conversion.writing.appending.addition import Addition
 from shardkit.conversion.writing.job import Engine, InventoryTask, take_inventory_in_threads
-from shardkit.conversion.writing.refusals import ExistingDataset
 from shardkit.conversion.writing.taken_inventory import plan_inventory
 from shardkit.options.call import Call
 from shardkit.options.groups import ConvertOptions
@@ -32,17 +31,12 @@ def take_inventory(
     options: ConvertOptions,
     executor: ThreadExecutor | Engine,
     listener: ProgressListener,
-    existing: ExistingDataset | None = None,
     *,
     is_explicit: bool = False,
 ) -> Inventory:
-    """List and check a source.
-
-    A failure of a worker stops all workers of the run. `existing` is the dataset in the output that must not be
-    replaced.
-    """
+    """List and check a source; a failure of a worker stops all workers of the run."""
     guard = Guard.of(run, executor, [source.folder])
-    task = InventoryTask.of(source, guard, options, existing, is_explicit=is_explicit)
+    task = InventoryTask.of(source, guard, options, None, is_explicit=is_explicit)
     if isinstance(executor, Engine):
         watched(run, task.phase(listener), partial(executor.run_job, task))
     else:

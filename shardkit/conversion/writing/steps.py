@@ -14,9 +14,8 @@ from dataclasses import dataclass, replace
 import pyarrow as pa
 
 from shardkit import software
-from shardkit.conversion.inventory.columns import features_of
+from shardkit.conversion.inventory.columns import Reject, features_of
 from shardkit.conversion.inventory.inventory import Inventory
-from shardkit.conversion.inventory.schema import Reject
 from shardkit.conversion.planning import plan_file
 from shardkit.conversion.planning.choosing import NothingNewError
 from shardkit.conversion.planning.earlier_examples import LEFT_OUT
@@ -60,9 +59,9 @@ from shardkit.errors import MachineError
 from shardkit.naming import MANIFEST, counted
 from shardkit.options.call import Call
 from shardkit.options.groups import ConvertOptions
-from shardkit.parallel.counting import count
 from shardkit.parallel.detached import end_run
 from shardkit.parallel.for_each import JobEnd
+from shardkit.parallel.progress import count
 from shardkit.parallel.run_token import Fence
 from shardkit.reject_reasons import NARROW_BIT_DEPTH, UNREADABLE
 from shardkit.sources import Source

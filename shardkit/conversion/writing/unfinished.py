@@ -9,7 +9,7 @@ from dataclasses import asdict, dataclass
 from typing import Any, Literal
 
 from shardkit.conversion.inventory import parts
-from shardkit.conversion.inventory.merged_parts import MERGED
+from shardkit.conversion.inventory.parts import MERGED
 from shardkit.conversion.planning.plan_file import find_planned
 from shardkit.conversion.writing import inventory_tasks
 from shardkit.conversion.writing.output.shard_reports import REPORTS, LateRejectsCount

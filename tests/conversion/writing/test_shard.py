@@ -9,7 +9,7 @@ import pytest
 from PIL import Image
 
 from shardkit import images, naming
-from shardkit.conversion.inventory.schema import Reject
+from shardkit.conversion.inventory.columns import Reject
 from shardkit.conversion.planning import plan_file
 from shardkit.conversion.writing import shard as writing
 from shardkit.conversion.writing.output import finished_shards, shard_reports

@@ -9,12 +9,15 @@ import pyarrow as pa
 from shardkit.conversion.inventory.columns import features_of
 from shardkit.conversion.inventory.inventory import Inventory
 from shardkit.conversion.planning.checks.annotations import check_boxes, check_turned
-from shardkit.conversion.planning.checks.classes import check_counts, check_mask_classes, check_names
+from shardkit.conversion.planning.checks.classes import (
+    check_counts,
+    check_mask_classes,
+    check_names,
+    find_wrong_reading,
+)
 from shardkit.conversion.planning.checks.files import check_claims, check_own_splits, check_removed, check_unread
 from shardkit.conversion.planning.checks.finding import Finding
-from shardkit.conversion.planning.checks.losses import check_losses
-from shardkit.conversion.planning.checks.misread_source import find_wrong_reading
-from shardkit.conversion.planning.checks.positions import check_positions
+from shardkit.conversion.planning.checks.losses import check_losses, check_positions
 from shardkit.conversion.planning.checks.split_classes import (
     check_class_numbers,
     check_split_classes,

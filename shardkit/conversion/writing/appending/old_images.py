@@ -8,7 +8,7 @@ import pyarrow as pa
 
 from shardkit import images
 from shardkit.conversion.inventory.parts import Thumbnails
-from shardkit.conversion.planning.near_duplicates import counts_near, first_hashes
+from shardkit.conversion.planning.duplicates import counts_near, first_hashes
 from shardkit.conversion.planning.rows import Rows
 from shardkit.conversion.planning.splits import grouping
 from shardkit.conversion.planning.splits.assign_splits import contents_known

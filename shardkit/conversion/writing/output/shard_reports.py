@@ -8,8 +8,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass
 
 from shardkit import naming
-from shardkit.conversion.inventory.merged_parts import remove_parts
-from shardkit.conversion.inventory.schema import Reject
+from shardkit.conversion.inventory.columns import Reject
+from shardkit.conversion.inventory.parts import remove_parts
 from shardkit.conversion.planning.plan_file import ShardTask
 from shardkit.conversion.writing.output.finished_shards import finished_shards
 from shardkit.errors import DataError, MachineError
