@@ -29,8 +29,13 @@ from shardkit.conversion.planning.earlier_examples import (
 )
 from shardkit.conversion.planning.labels import ExampleLabels, encode_labels
 from shardkit.conversion.planning.rows import Rows
-from shardkit.conversion.planning.splits.assign_splits import Relations, assign_splits, find_relations
-from shardkit.conversion.planning.splits.grouping import between_blocks, margin_of
+from shardkit.conversion.planning.splits.assign_splits import (
+    Relations,
+    assign_splits,
+    between_blocks,
+    find_relations,
+    margin_of,
+)
 from shardkit.errors import DataError
 from shardkit.naming import first_of
 from shardkit.options.groups import ConvertOptions

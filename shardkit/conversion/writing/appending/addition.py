@@ -18,8 +18,7 @@ from shardkit.conversion.planning.labels import label_names
 from shardkit.conversion.planning.plan_file import PlannedDataset
 from shardkit.conversion.planning.rows import Rows
 from shardkit.conversion.planning.splits import grouping
-from shardkit.conversion.planning.splits.assign_splits import contents_known, groups_of
-from shardkit.conversion.planning.splits.grouping import neighbours
+from shardkit.conversion.planning.splits.assign_splits import contents_known, groups_of, neighbours
 from shardkit.conversion.planning.splits.own_splits import groups_refusal
 from shardkit.conversion.writing.appending.old_images import PLACE, OldImages
 from shardkit.conversion.writing.seen_rejects import usable_rejects
