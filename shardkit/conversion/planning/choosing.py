@@ -55,7 +55,8 @@ _MESSAGE = (
 class ChosenExamples:
     """The n examples of a plan."""
 
-    good: Rows  # their rows of the inventory
+    table: pa.Table  # the `planned_table` of the inventory
+    good: Rows  # their rows of it
     rejected: pa.Table  # the rejected rows, sorted by key
     relations: Relations  # groups and exact duplicates among them
     labels: ExampleLabels  # their labels
@@ -96,21 +97,17 @@ def planned_table(inventory: Inventory, options: ConvertOptions) -> pa.Table:
     return table
 
 
-def choose_examples(
-    inventory: Inventory,
-    table: pa.Table,
-    good: Rows,
-    rejected: pa.Table,
-    options: ConvertOptions,
-    earlier: EarlierExamples | None,
-) -> ChosenExamples:
+def choose_examples(inventory: Inventory, options: ConvertOptions, earlier: EarlierExamples | None) -> ChosenExamples:
     """Choose the examples.
-
-    `table` is the `planned_table` of the inventory, `good` its rows without a reason, and `rejected` the others.
 
     Raises:
         NothingNewError: No example is left, and the dataset that they are appended to has or had some of them.
     """
+    table = planned_table(inventory, options)
+    is_bad = pc.is_valid(table["reason"])
+    rejected = table.select(REJECTED_SCHEMA.names).filter(is_bad).cast(REJECTED_SCHEMA)
+    good = Rows(table).filter(pc.invert(is_bad).to_numpy())
+    del is_bad
 
     def assigned(some: Rows, among: Relations) -> tuple[ExampleLabels, npt.NDArray[np.int32], list[str]]:
         labels = encode_labels(table, some, options, inventory.classes, earlier)
@@ -165,7 +162,7 @@ def choose_examples(
         refuse_nothing(good)
         rows = np.flatnonzero(~near_border)
         relations, labels, split_of = relations.take(rows), labels.take(rows), split_of[rows]
-    return ChosenExamples(good, rejected, relations, labels, split_of, names, near, num_duplicates, left_out)
+    return ChosenExamples(table, good, rejected, relations, labels, split_of, names, near, num_duplicates, left_out)
 
 
 def nothing_left(rejected: pa.Table, skipped: Mapping[str, int]) -> DataError:

@@ -6,7 +6,7 @@ image whose group or bytes are in the dataset belongs to the split that has them
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -18,6 +18,8 @@ from shardkit.conversion.planning.rows import Rows
 from shardkit.errors import CallError
 from shardkit.naming import split_order
 from shardkit.reject_reasons import DUPLICATE
+
+T = TypeVar("T")
 
 # Kinds of good images that are left out and counted, but not listed: `rejected.parquet` is for what is bad, and may not
 # name what was removed.
@@ -148,22 +150,21 @@ def rows_with(column: pa.ChunkedArray, values: Collection[Any]) -> npt.NDArray[n
 
 def twin_rows(good: Rows, earlier: EarlierExamples) -> dict[int, Mapping[str, Twin]]:
     """Return the rows whose bytes the dataset has, each with an example of it for each split that has them."""
-    if not earlier.contents:
-        return {}
-    contents = good["content_sha256"]
-    rows = rows_with(contents, earlier.contents)
-    found = contents.take(pa.array(rows)).to_pylist()
-    return {int(row): earlier.contents[content] for row, content in zip(rows, found, strict=True)}
+    return _rows_of_contents(good, earlier.contents)
 
 
 def near_rows(good: Rows, earlier: EarlierExamples) -> dict[int, Collection[str]]:
     """Return the rows that are nearly identical to examples of the dataset, each with the splits of these."""
-    if not earlier.near:
+    return _rows_of_contents(good, earlier.near)
+
+
+def _rows_of_contents(good: Rows, of_content: Mapping[bytes, T]) -> dict[int, T]:
+    if not of_content:
         return {}
     contents = good["content_sha256"]
-    rows = rows_with(contents, earlier.near)
+    rows = rows_with(contents, of_content)
     found = contents.take(pa.array(rows)).to_pylist()
-    return {int(row): earlier.near[content] for row, content in zip(rows, found, strict=True)}
+    return {int(row): of_content[content] for row, content in zip(rows, found, strict=True)}
 
 
 def num_repeated(good: Rows, earlier: EarlierExamples) -> int:

@@ -50,6 +50,11 @@ _COLUMNS_OF: dict[str, list[pa.Field]] = {
 }
 
 
+def kind_of_targets(num_targets: int) -> Kind:
+    """Return the kind of rows with a number of values for regression."""
+    return "target" if num_targets == 1 else f"{num_targets}{SEVERAL_TARGETS}"
+
+
 def with_extras(base: str, types: Mapping[str, str]) -> Kind:
     """Return a kind with the types of further columns."""
     return f"{base}\n{canonical_json(dict(types)).decode()}" if types else base

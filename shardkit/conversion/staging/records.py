@@ -8,8 +8,8 @@ import hashlib
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from shardkit.conversion.staging.kinds import Kind, columns_of
-from shardkit.conversion.staging.rows import GivenRow, kind_of_targets
+from shardkit.conversion.staging.kinds import Kind, columns_of, kind_of_targets
+from shardkit.conversion.staging.rows import GivenRow
 from shardkit.dataset.foreign.found_features import Sampled
 from shardkit.dataset.foreign.inferring import LayoutOverrides, infer_layout
 from shardkit.dataset.foreign.label_names import lines_as_names

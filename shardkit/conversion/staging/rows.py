@@ -19,10 +19,10 @@ from shardkit.conversion.inventory.columns import MASK_PATH, TARGET, Reject
 from shardkit.conversion.inventory.source_files import read_place
 from shardkit.conversion.staging.kinds import (
     ON_PURPOSE,
-    SEVERAL_TARGETS,
     Kind,
     checked_of_text,
     feature_types,
+    kind_of_targets,
     with_extras,
 )
 from shardkit.dataset.features import NO_LABEL as NO_LABEL_NUMBER
@@ -58,11 +58,6 @@ _SIDES = ("ymin", "xmin", "ymax", "xmax")
 _FLOAT32_MAX = float(np.finfo(np.float32).max)
 _BYTES = (bytes, bytearray, memoryview)
 NO_KEY = "(a row without a key)"
-
-
-def kind_of_targets(num_targets: int) -> Kind:
-    """Return the kind of rows with a number of values for regression."""
-    return "target" if num_targets == 1 else f"{num_targets}{SEVERAL_TARGETS}"
 
 
 class GivenRow(NamedTuple):
@@ -132,12 +127,7 @@ class RowReader:
         return encodable_path(key) or NO_KEY
 
     def read(self, values: Mapping[str, Any]) -> GivenRow:
-        """Read a row.
-
-        Raises:
-            BadRecord: The row is rejected.
-            BadImage: Its image cannot be read.
-        """
+        """Read a row; BadRecord or BadImage says why it is rejected."""
         key = self.key(values)
         if key != values.get("key"):
             what = "the row has no key" if key == NO_KEY else "the key is not valid UTF-8"
@@ -164,7 +154,8 @@ class RowReader:
         checked = checked_of_text(values["checked"]) if "checked" in values else None
         uris = ("uri", "mask_uri") if kind == "mask" else ("uri",)
         can_read_again = all(name in values for name in uris) and "mask" not in values
-        places = [_absolute(values[name]) for name in uris] if can_read_again else []
+        given = [values[name] for name in uris] if can_read_again else []
+        places = [one if "://" in one else os.path.abspath(one) for one in given]  # workers may have other folders
         return GivenRow(key, self._image(key, values), mask, with_extras(kind, types), columns, checked, *places)
 
     def _kind(self, key: str, values: Mapping[str, Any]) -> Kind:
@@ -238,11 +229,6 @@ class RowReader:
         if num_bytes > self.max_file_bytes:
             raise too_many_bytes(f"The {what}", num_bytes, self.max_file_bytes)
         return read_place(place, self.max_file_bytes)
-
-
-def _absolute(uri: str) -> str:
-    """Return a URI for workers with other working directories."""
-    return uri if "://" in uri else os.path.abspath(uri)
 
 
 def _json_object(key: str, text: Any) -> dict[str, Any]:

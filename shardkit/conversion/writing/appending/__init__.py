@@ -3,6 +3,6 @@
 | module | contents |
 |---|---|
 | `addition` | what the conversion asks the dataset: features, keys, duplicates, groups |
-| `old_images` | the images of the dataset that new ones are near to |
+| `search` | which keys, contents, groups and near images the dataset has |
 | `append` | the whole run: lock, conversion, publishing the manifest with the new generation |
 """
