@@ -66,8 +66,7 @@ def append(
         dataset_url = location("DATASET", dataset)
         source_url, *also = source_locations(source)
         if pinned(dataset_url)[1] is not None:
-            msg = f"{dataset_url}: images are appended to the current dataset; leave out @sha256:…"
-            raise CallError(msg)
+            raise CallError(f"{dataset_url}: images are appended to the current dataset; leave out @sha256:…")
         try:
             manifest = read_manifest(dataset_url)
         except ManifestError:
@@ -136,7 +135,6 @@ def _planning(call: "Call") -> "Callable[[Change], Plan]":
         try:
             return plan_source(source_url, source_options, options, ThreadExecutor(1), Silent(), addition=addition)
         except (AlreadyAppendedError, NothingNewError):
-            msg = f"{call.written} has all of these images already"
-            raise CallError(msg) from None
+            raise CallError(f"{call.written} has all of these images already") from None
 
     return planned

@@ -43,6 +43,5 @@ def number_of_workers(workers: int | None) -> int:
     if workers is None:
         return this_host().threads
     if workers < 1:
-        msg = f"{named('workers')} must be at least 1; found {workers}"
-        raise CallError(msg)
+        raise CallError(f"{named('workers')} must be at least 1; found {workers}")
     return workers

@@ -41,12 +41,11 @@ class BeamExecutor:
 
     def refuse_submitting(self) -> None:
         if self.runner.engine.ends_with_driver:
-            msg = (
+            raise CallError(
                 f"a job of --runner={self.runner.engine.runner} ends with this process; to return before its end, run "
                 "it on Dataflow, or behind the --job_endpoint of a job server that runs already, with workers of its "
                 "own (--environment_type other than LOOPBACK)"
             )
-            raise CallError(msg)
 
     def submit_job(self, task: ConversionTask, listener: ProgressListener) -> None:
         submit(self.runner, self._pipeline_of(task), listener)

@@ -88,8 +88,7 @@ class RunnerConfig:
         except ValueError as error:  # an unknown runner, or an option that it lacks
             raise CallError(str(error)) from error
         except (ImportError, AttributeError) as error:  # a class by its path, or a runner whose packages are missing
-            msg = f"--runner={self.engine.runner} cannot be imported: {error}"
-            raise CallError(msg) from error
+            raise CallError(f"--runner={self.engine.runner} cannot be imported: {error}") from error
 
     def run(
         self,
@@ -113,8 +112,7 @@ class RunnerConfig:
                 started(pipeline.result)
                 state = pipeline.result.wait_until_finish() if waits else None
         except SystemExit as error:  # argparse, on options that it learned from the job server
-            msg = "the job server refuses the value of one of its options; see the line above"
-            raise CallError(msg) from error
+            raise CallError("the job server refuses the value of one of its options; see the line above") from error
         except CallError:
             raise
         except grpc.FutureTimeoutError as error:
@@ -157,11 +155,10 @@ def ready_runner(
     """
     runner = runner_config(beam_options)
     if workers is not None:
-        msg = (
+        raise CallError(
             f"{named('workers', workers)} is for threads of this process; with --runner={runner.engine.runner}, "
             "leave it out"
         )
-        raise CallError(msg)
     for check in check_runner(runner.engine, **places):
         if check.status == "failed":
             raise check.error()
@@ -175,11 +172,10 @@ def runner_config(beam_options: Sequence[str]) -> RunnerConfig:
     refuse_unknown(tuple(beam_options), [])
     config = RunnerConfig(tuple(beam_options))
     if not config.engine.runner:
-        msg = (
+        raise CallError(
             f"{beam_options[0]} is an option of Apache Beam, and no runner is named; add --runner, such as "
             "--runner=FlinkRunner, or leave Beam's options out to work in threads of this process"
         )
-        raise CallError(msg)
     return config
 
 
@@ -194,8 +190,7 @@ def refuse_unknown(flags: tuple[str, ...], own_options: list[str]) -> None:
         known = own_options + _names(parser) + sorted(passed_on)
         close = closest(unknown[0].split("=")[0], known)
         hint = f"; did you mean {close}?" if close else "; see `shardkit convert --help`, or Beam's own options"
-        msg = f"no such option: {unknown[0]}{hint}"
-        raise CallError(msg)
+        raise CallError(f"no such option: {unknown[0]}{hint}")
 
 
 def known_options() -> list[str]:

@@ -46,8 +46,7 @@ def run_with_progress(runner: RunnerConfig, pipeline: Pipeline, phase: Phase) ->
             _stop(error, runner, pipeline, phase.listener, phase.stop)
             if not isinstance(error, TimeOverError):
                 raise
-            msg = f"no worker has answered for {phase.seconds:.0f} s: {_CAUSES}"
-            raise MachineError(msg) from None
+            raise MachineError(f"no worker has answered for {phase.seconds:.0f} s: {_CAUSES}") from None
         finally:
             done.set()
             poll.join()

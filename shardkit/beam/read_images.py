@@ -148,8 +148,7 @@ def _numbered(folders: Iterable[str]) -> Iterator[tuple[int, str, list[str]]]:
     for number, folder in enumerate(sorted({absolute_location(one).rstrip("/") for one in folders})):
         prefix = f"{folder.rpartition('/')[2]}/"
         if (other := prefixes.setdefault(prefix, folder)) != folder:
-            msg = f"{other} and {folder} have one name, and keys begin with it; rename one of them"
-            raise CallError(msg)
+            raise CallError(f"{other} and {folder} have one name, and keys begin with it; rename one of them")
         yield number, prefix, [folder]
 
 

@@ -176,12 +176,11 @@ def _read_published(_: None, output_url: str) -> Iterator[Any]:
 
 def _refuse_unbounded(rows: Any) -> None:
     if not rows.is_bounded:
-        msg = (
+        raise CallError(
             "WriteDataset writes a dataset once, when all rows are there, and this PCollection is unbounded; write the "
             "images of each window to a folder, such as by beam.io.fileio.WriteToFiles, and add each folder with "
             "shardkit.append(DATASET, FOLDER)"
         )
-        raise CallError(msg)
 
 
 def _refuse_other_rows(element_type: Any) -> None:

@@ -88,7 +88,6 @@ def _split_patterns(given: tuple[str, ...]) -> dict[str, str]:
     for one in given:
         name, _, pattern = one.partition("=")
         if name in patterns:
-            msg = f"--split-files {name} is given twice; use one pattern, such as {name}=part-[0-3]*"
-            raise CallError(msg)
+            raise CallError(f"--split-files {name} is given twice; use one pattern, such as {name}=part-[0-3]*")
         patterns[name] = pattern or "*"
     return patterns

@@ -104,5 +104,4 @@ def _free_path(source: str, text: str) -> str:
         with open(path, encoding="utf-8", errors="replace") as file:
             if file.read() == text:
                 return path
-    msg = f"{name}.reading.yaml and 999 more exist; remove those that are not needed"
-    raise CallError(msg)
+    raise CallError(f"{name}.reading.yaml and 999 more exist; remove those that are not needed")

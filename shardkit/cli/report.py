@@ -82,8 +82,7 @@ def report(
     manifest = find_dataset(source) if source else None
     if manifest is None:
         if source_folder is not None:
-            msg = f"--source-folder is for a dataset, and {source} is none: its own files are read"
-            raise CallError(msg)
+            raise CallError(f"--source-folder is for a dataset, and {source} is none: its own files are read")
         if fixes is not None:
             msg = f"--fixes is for a dataset, and {source} is none: convert it, and correct the labels of the dataset"
             raise CallError(msg)

@@ -161,5 +161,4 @@ def _as_group(name: str, value: Any) -> Group:
         return value  # type: ignore[return-value]
     if name in OPTIONS and not isinstance(value, Group):
         return made(value)  # type: ignore[no-any-return]
-    msg = f"{name} must be {made.__name__}(...); found {value!r}"
-    raise CallError(msg)
+    raise CallError(f"{name} must be {made.__name__}(...); found {value!r}")

@@ -23,8 +23,7 @@ def location(what: str, path: str | os.PathLike[str]) -> str:
     from shardkit.arguments.checks import folder
 
     if path == "":  # for example an undefined variable of a shell; not the working directory
-        msg = f"{what} may not be empty; for the working directory write ."
-        raise CallError(msg)
+        raise CallError(f"{what} may not be empty; for the working directory write .")
     return folder(what, path)
 
 
@@ -41,8 +40,7 @@ def source_locations(source: str | os.PathLike[str] | Sequence[str | os.PathLike
     """Return SOURCE, or all of several, as text."""
     several = _several(source)
     if not several:
-        msg = "SOURCE may not be an empty list; give a folder, or several"
-        raise CallError(msg)
+        raise CallError("SOURCE may not be an empty list; give a folder, or several")
     return list(map(source_location, several))
 
 
@@ -131,8 +129,7 @@ def _without_hashed(given: Mapping[str, Any]) -> dict[str, Any]:
     """Return the options that the user gave, without those that a manifest has only a hash of."""
     if "splits" in given and given["splits"] is None and given.get("splits_of"):
         keeps, divides = named("splits", "own"), named("splits_of")
-        msg = f"{keeps} keeps all splits of SOURCE, and {divides} divides some; give one of them"
-        raise CallError(msg)
+        raise CallError(f"{keeps} keeps all splits of SOURCE, and {divides} divides some; give one of them")
     return {name: value for name, value in given.items() if not isinstance(OPTIONS[name].form, Hashed)}
 
 
@@ -224,8 +221,7 @@ def _source_options(
     if reading is not None:
         if base is None and _is_dataset(source):
             what = named(next(name for name in EXPLICIT if given.get(name)))
-            msg = f"{source} is a dataset, which says how it is read; leave out {what}"
-            raise CallError(msg)
+            raise CallError(f"{source} is a dataset, which says how it is read; leave out {what}")
         kept = {name: given[name] for name in ("group_by", "readmit", "drop_repeated_boxes") if name in given}
         # What is ignored, and what images without annotation are, does not change how files are read.
         is_base = base is not None and replace(base, ignore=reading.ignore) == replace(
@@ -236,8 +232,7 @@ def _source_options(
     if given.get("unlabelled"):
         if given.get("layout") not in {None, "unlabelled"}:
             both = named("unlabelled"), named("layout", given["layout"])
-            msg = f"{both[0]} is a layout, and so is {both[1]}; give one of them"
-            raise CallError(msg)
+            raise CallError(f"{both[0]} is a layout, and so is {both[1]}; give one of them")
         options["layout"] = "unlabelled"
     for name, read in (("drop", DropList.of), ("labels", Corrections.of)):
         if name in options:

@@ -30,11 +30,10 @@ class BitDepth(Form):
         found = _SCALE.fullmatch(str(given))
         low, high = (int(found[1]), int(found[2])) if found else (0, 0)
         if not low < high < 1 << 16:
-            msg = (
+            raise CallError(
                 f"{named(option)} is high, scale=auto, or scale=LOW:HIGH with two samples of 0 to 65535, the least "
                 f"first, such as scale=0:4095; found {given!r}"
             )
-            raise CallError(msg)
         return f"scale={low}:{high}"
 
 
@@ -45,8 +44,7 @@ class Colour(Form):
     def _read(self, option: str, given: Any) -> str:
         colour = _COLOURS.get(str(given).lower(), str(given).lower())
         if not _HEX.fullmatch(colour):
-            msg = f"{named(option)} is {', '.join(_COLOURS)} or #RRGGBB; found {given!r}"
-            raise CallError(msg)
+            raise CallError(f"{named(option)} is {', '.join(_COLOURS)} or #RRGGBB; found {given!r}")
         return colour
 
 
@@ -61,8 +59,7 @@ class ImageSize(Form):
         for side in size:
             parsing.within(option, side, 1, self.max_side)
         if math.prod(size) > _MAX_AREA:
-            msg = f"{named(option, size)} has more than {_MAX_AREA:,} pixels; choose a smaller one"
-            raise CallError(msg)
+            raise CallError(f"{named(option, size)} has more than {_MAX_AREA:,} pixels; choose a smaller one")
         return size
 
     def _text(self, value: Any) -> str:

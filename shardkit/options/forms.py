@@ -65,8 +65,7 @@ class Switch(Form):
 
     def _read(self, option: str, given: Any) -> bool:
         if given not in (True, False):
-            msg = f"{named(option)} must be True or False; found {given!r}"
-            raise CallError(msg)
+            raise CallError(f"{named(option)} must be True or False; found {given!r}")
         return bool(given)
 
 
@@ -80,8 +79,7 @@ class Number(Form):
     def _read(self, option: str, given: Any) -> int:
         if isinstance(given, bool) or not hasattr(given, "__index__"):
             other = f", or {self.none!r}" if self.none else ""
-            msg = f"{named(option)} must be a whole number{other}; found {given!r}"
-            raise CallError(msg)
+            raise CallError(f"{named(option)} must be a whole number{other}; found {given!r}")
         parsing.within(option, given, self.low, self.high)
         return operator.index(given)
 
@@ -113,8 +111,7 @@ class Choice(Form):
             return str(word)
         close = closest(str(given), self.choices)
         hint = f"; did you mean {close!r}?" if close else ""
-        msg = f"{named(option)} must be one of {', '.join(map(repr, self.choices))}; found {given!r}{hint}"
-        raise CallError(msg)
+        raise CallError(f"{named(option)} must be one of {', '.join(map(repr, self.choices))}; found {given!r}{hint}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,8 +120,7 @@ class Several(Form):
 
     def _read(self, option: str, given: Any) -> tuple[str, ...]:
         if isinstance(given, str):
-            msg = f"{named(option)} must be a list of names; found the text {given!r}; write [{given!r}]"
-            raise CallError(msg)
+            raise CallError(f"{named(option)} must be a list of names; found the text {given!r}; write [{given!r}]")
         return given if isinstance(given, tuple) else tuple(given)  # names of a file know its path
 
     def _in_python(self, value: Any) -> Any:
@@ -153,8 +149,7 @@ class NamedOrigins(Several):
         for text in read:
             name, _, origin = text.partition("=")
             if not (name and origin):
-                msg = f"{named(option)} is NAME=ORIGIN, such as age=meta.csv:age; found {text!r}"
-                raise CallError(msg)
+                raise CallError(f"{named(option)} is NAME=ORIGIN, such as age=meta.csv:age; found {text!r}")
         return read
 
 
@@ -190,13 +185,11 @@ class ClassNames(Several):
     def _read(self, option: str, given: Any) -> tuple[str, ...]:
         names = super(ClassNames, self)._read(option, given)
         if not names:
-            msg = f"{named(option)}: the file names no class; write one name a line, in label order"
-            raise CallError(msg)
+            raise CallError(f"{named(option)}: the file names no class; write one name a line, in label order")
         seen = set[str]()
         for name in names:
             if name in seen:
-                msg = f"{named(option)} names {name!r} twice; every class has one label"
-                raise CallError(msg)
+                raise CallError(f"{named(option)} names {name!r} twice; every class has one label")
             seen.add(name)
         return names
 
@@ -226,8 +219,7 @@ class Bytes(Form):
         num_bytes = parsing.parse_size(str(given))
         if not self.low <= num_bytes <= self.high:
             least, most, found = map(parsing.size_as_option, (self.low, self.high, num_bytes))
-            msg = f"{named(option)} must be from {least} to {most}; found {found}"
-            raise CallError(msg)
+            raise CallError(f"{named(option)} must be from {least} to {most}; found {found}")
         return num_bytes
 
     def _text(self, value: Any) -> str:

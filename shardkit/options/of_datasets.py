@@ -163,16 +163,14 @@ class ConvertOptions(Group):
         shares, divided = self.splits.splits, self.splits.splits_of
         if divided and shares is None:
             example = named("splits", "train=0.9,validation=0.1")
-            msg = f"{named('splits_of')} needs the shares to divide by, such as {example}"
-            raise CallError(msg)
+            raise CallError(f"{named('splits_of')} needs the shares to divide by, such as {example}")
         # With `splits_of`, the source's other splits are written too; kept splits may have any names.
         if shares is not None and not divided and self.kept_splits is None:
             self.shards.check_split_names(shares)
         for option, value in (("dedupe", "drop"), ("bit_depth", AUTO_SCALE)):
             if self.check == "header" and self.value(option) == value:
                 needs, reads_none, reads = named(option, value), named("check", "header"), named("check", "decode")
-                msg = f"{needs} needs to know the contents, and {reads_none} reads none; give {reads}"
-                raise CallError(msg)
+                raise CallError(f"{needs} needs to know the contents, and {reads_none} reads none; give {reads}")
 
     @classmethod
     def of(cls, values: Mapping[str, Any], **others: Any) -> "ConvertOptions":

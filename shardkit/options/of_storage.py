@@ -193,12 +193,10 @@ class Stored(Group, argument="stored"):
                 if given:
                     shown = named("fit", "pad") if option == "fit" else named(option)
                     example = named("size", "256x320")
-                    msg = f"{shown} needs the size of the stored images, such as {example} (height x width)"
-                    raise CallError(msg)
+                    raise CallError(f"{shown} needs the size of the stored images, such as {example} (height x width)")
         if self.mask_padding is not None and self.fit != "pad":
             padding, adds = named("mask_padding"), named("fit", "pad")
-            msg = f"{padding} is the class number of a border, and only {adds} adds one; leave it out"
-            raise CallError(msg)
+            raise CallError(f"{padding} is the class number of a border, and only {adds} adds one; leave it out")
 
 
 @dataclass(frozen=True, kw_only=True)

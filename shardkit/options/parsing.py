@@ -153,11 +153,9 @@ def size_as_option(num_bytes: int) -> str:
 def within(option: str, value: object, low: int, high: int) -> None:
     """Check the range of an option's value."""
     if not isinstance(value, Integral):
-        msg = f"{named(option)} must be a whole number from {low} to {high}; found {value!r}"
-        raise CallError(msg)
+        raise CallError(f"{named(option)} must be a whole number from {low} to {high}; found {value!r}")
     if not low <= int(value) <= high:
-        msg = f"{named(option)} must be from {low} to {high}; found {value}"
-        raise CallError(msg)
+        raise CallError(f"{named(option)} must be from {low} to {high}; found {value}")
 
 
 def parse_side(option: str, value: object) -> int:
@@ -173,8 +171,7 @@ def parse_side(option: str, value: object) -> int:
         if both
         else "write a number like 256"
     )
-    msg = f"{named(option)} is one number, the length of a side in pixels; found {value!r}; {remedy}"
-    raise CallError(msg)
+    raise CallError(f"{named(option)} is one number, the length of a side in pixels; found {value!r}; {remedy}")
 
 
 def image_size_text(size: tuple[int, int]) -> str:
@@ -186,12 +183,10 @@ def parse_image_size(text: str) -> tuple[int, int]:
     """Read ``256x320``: height and width in pixels."""
     height, by, width = text.strip().lower().replace("×", "x").partition("x")
     if height.isascii() and height.isdecimal() and not by:
-        msg = (
+        raise CallError(
             f"{named('size')} is HEIGHTxWIDTH; found {text!r}; write {named('size', f'{height}x{height}')} for a "
             f"square, or {named('resize', int(height))} to reduce the shorter side and keep the shape"
         )
-        raise CallError(msg)
     if not (height + width).isascii() or not height.isdecimal() or not width.isdecimal():
-        msg = f"{named('size')} is HEIGHTxWIDTH in pixels, such as 256x320; found {text!r}"
-        raise CallError(msg)
+        raise CallError(f"{named('size')} is HEIGHTxWIDTH in pixels, such as 256x320; found {text!r}")
     return int(height), int(width)

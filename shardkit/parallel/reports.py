@@ -62,11 +62,10 @@ class Reports:
         """Return the reports of all items, in their order; raise MachineError if some are missing."""
         found = self.found()
         if len(found) < num_items:
-            msg = (
+            raise MachineError(
                 f"{self.folder.url}: what workers found in {num_items - len(found)} of {num_items} files is missing; "
                 "a remote --runner needs a --temp_location that they reach"
             )
-            raise MachineError(msg)
         return found
 
     def read(self, num_items: int) -> list[bytes]:

@@ -91,14 +91,12 @@ class Fence:
         found = retried(lambda: read_run_file(self.folder))
         is_there = found is not None or self.folder.stat(naming.WORK_FOLDER) is not None
         if not is_there and self.folder.stat(naming.MANIFEST) is None:
-            msg = (
+            raise MachineError(
                 f"{self.folder.url}/{naming.WORK_FOLDER}: host {platform.node()} does not see this folder, which the "
                 "driver writes; every worker must reach OUTPUT, and --temp_location, under the same path"
             )
-            raise MachineError(msg)
         if found is None or found.token != self.token or found.state:
-            msg = f"{self.folder.url}: the run that this worker belongs to has ended"
-            raise StaleRunError(msg)
+            raise StaleRunError(f"{self.folder.url}: the run that this worker belongs to has ended")
         self._next = time.monotonic() + CHECK_SECONDS
 
     def check_sometimes(self) -> None:
@@ -170,11 +168,10 @@ class Run:
         if found is not None and (found.token, found.state) == (self.token, self._state):
             return
         other = "it was removed" if found is None else f"it is that of another run, on host {found.host}"
-        msg = (
+        raise StaleRunError(
             f"{self.folder.url}/{PATH}: does not belong to this run any more: {other}; nothing was published. "
             "If no other run is writing into this folder, run the same command again to resume"
         )
-        raise StaleRunError(msg)
 
     def keep_alive(self) -> None:
         """Rewrite the file every HEARTBEAT_SECONDS until `end` or `finish` is called, or another run has taken over."""
@@ -261,11 +258,10 @@ def refuse_live(output: Folder, value: str | None = None) -> None:
     if seconds < STALE_SECONDS:
         who = f"a job that host {described.host} submitted" if described.is_detached else "another shardkit"
         where = "" if described.is_detached else f", on host {described.host}"
-        msg = (
+        raise MachineError(
             f"{output.url}: {who} is writing into this folder{where}, last heard of "
             f"{seconds:.0f} s ago; wait for it to end. If it was killed, try again {STALE_SECONDS:.0f} s after that"
         )
-        raise MachineError(msg)
 
 
 def waiting_job(output: Folder) -> str | None:

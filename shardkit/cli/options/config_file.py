@@ -56,11 +56,9 @@ def read_config(path: Path, command: click.Command) -> dict[str, Any]:
     except RecursionError:
         raise CallError(f"{where}: values are nested too deeply; write an option in each line") from None
     except yaml.YAMLError as error:
-        msg = f"{where}: this is not YAML: {' '.join(str(error).split())}"
-        raise CallError(msg) from None
+        raise CallError(f"{where}: this is not YAML: {' '.join(str(error).split())}") from None
     if not isinstance(root, yaml.MappingNode):
-        msg = f"{where}: write an option in each line, such as `splits: 80/20`"
-        raise CallError(msg)
+        raise CallError(f"{where}: write an option in each line, such as `splits: 80/20`")
     options = {
         name.removeprefix("--"): param
         for param in command.params
@@ -78,11 +76,9 @@ def read_config(path: Path, command: click.Command) -> dict[str, Any]:
         if option is None or option.name is None:
             close = closest(name, options)
             hint = f"did you mean {close}?" if close else f"see `shardkit {command.name} --help-all`"
-            msg = f"{line}: no such option: {name}; {hint}"
-            raise CallError(msg)
+            raise CallError(f"{line}: no such option: {name}; {hint}")
         if option.name in found:
-            msg = f"{line}: {name} is given twice; keep one of the lines"
-            raise CallError(msg)
+            raise CallError(f"{line}: {name} is given twice; keep one of the lines")
         # The whole mapping is read from the file, by the option that takes a file.
         is_reading = option.name == "reading" and isinstance(value, yaml.MappingNode)
         found[option.name] = str(path) if is_reading else _value(value, option, f"{line}: {name}")
@@ -102,13 +98,11 @@ def _value(node: Any, option: click.Option, where: str) -> Any:
         pairs = [(key.value, one.value) for key, one in node.value if isinstance(one, yaml.ScalarNode)]
         texts = [",".join(f"{key}={one}" for key, one in pairs)] if len(pairs) == len(node.value) else []
     if not texts or not all(texts) or (isinstance(node, yaml.SequenceNode) and len(texts) < len(node.value)):
-        msg = f"{where} needs a value, as on the command line"
-        raise CallError(msg)
+        raise CallError(f"{where} needs a value, as on the command line")
     if option.is_flag:
         word = texts[0].lower()
         if word not in _YES | _NO:
-            msg = f"{where} is true or false; found {texts[0]!r}"
-            raise CallError(msg)
+            raise CallError(f"{where} is true or false; found {texts[0]!r}")
         return word in _YES
     return texts if option.multiple else texts[0]
 
@@ -122,11 +116,9 @@ def write_config(path: str, source: "Source", given: Mapping[str, Any]) -> None:
     try:
         Path(path).write_text(config_text(source, given), encoding="utf-8")
     except FileNotFoundError:
-        msg = f"--write-config {path}: there is no such folder; make it"
-        raise CallError(msg) from None
+        raise CallError(f"--write-config {path}: there is no such folder; make it") from None
     except OSError as error:
-        msg = f"--write-config {path}: cannot write the file: {error.strerror}"
-        raise MachineError(msg) from error
+        raise MachineError(f"--write-config {path}: cannot write the file: {error.strerror}") from error
 
 
 def config_text(source: "Source", given: Mapping[str, Any]) -> str:

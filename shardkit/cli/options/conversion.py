@@ -111,8 +111,7 @@ def refuse_unknown_options(beam_options: tuple[str, ...], *paths: str) -> None:
     """Refuse options that neither the current command nor Beam has."""
     for path in paths:
         if path.startswith("-"):
-            msg = f"no such option: {path}; with --runner, write Beam's own options after the paths"
-            raise CallError(msg)
+            raise CallError(f"no such option: {path}; with --runner, write Beam's own options after the paths")
     from shardkit.beam.options import refuse_unknown
 
     own_options = [name for option in click.get_current_context().command.params for name in option.opts]
@@ -129,6 +128,5 @@ def read_classes(path: Path) -> "ClassesOfFile":
     while names and not names[-1]:
         names.pop()
     if "" in names:  # a table's integers are positions in the list
-        msg = f"--classes {path}: line {names.index('') + 1} is empty; every line is the name of a class"
-        raise CallError(msg)
+        raise CallError(f"--classes {path}: line {names.index('') + 1} is empty; every line is the name of a class")
     return ClassesOfFile.of(names, str(path))

@@ -125,11 +125,10 @@ def refuse_conversion_options(ctx: click.Context, dataset: str, own: Collection[
         subject: What the others have no effect on: ``the plan that it was made with``.
     """
     for param in _given(ctx, own):
-        msg = (
+        raise CallError(
             f"{dataset} is a dataset, and {param.opts[0]} has no effect on {subject}; `shardkit convert {dataset} NEW` "
             "converts it with other options"
         )
-        raise CallError(msg)
 
 
 def has_conversion_options(ctx: click.Context, own: Collection[str]) -> bool:

@@ -137,8 +137,7 @@ def _mask_parts(manifest: Manifest, statistics: IndexStatistics) -> list[Part]:
     try:
         masks = mask_statistics(read_annotations(manifest, statistics.sample, MASK))
     except BadImage as error:
-        msg = f"{manifest.root.url}: {error} Run `shardkit verify` on the dataset"
-        raise DataError(msg) from None
+        raise DataError(f"{manifest.root.url}: {error} Run `shardkit verify` on the dataset") from None
     made = table("mask value", "images", "pixels")
     total = sum(masks.pixels.values())
     for value in list(masks.pixels)[:CLASSES_LISTED]:

@@ -168,10 +168,9 @@ class AnnotationEncoder:
         for column, name, is_list, encode in self._carried:
             value = row[column]
             if value is None:
-                msg = (
+                raise BadAnnotation(
                     f"the column {column.removeprefix(FEATURE_PREFIX)!r} is empty; fill it in, or leave the column out"
                 )
-                raise BadAnnotation(msg)
             made[name] = encode(value if is_list else [value])
         return made, labels
 

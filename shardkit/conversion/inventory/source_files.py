@@ -207,8 +207,7 @@ def read_image(files: SourceFiles, row: Row) -> tuple[ReadImage, bytes]:
     if content is None:
         return image, hashlib.sha256(image.data).digest()
     if len(image.data) != row["source_bytes"] or google_crc32c.value(image.data) != row["content_crc32c"]:
-        msg = f"{where}: the file has changed since it was checked; {_at_rest()}"
-        raise SourceChangedError(msg)
+        raise SourceChangedError(f"{where}: the file has changed since it was checked; {_at_rest()}")
     return image, content
 
 
@@ -223,8 +222,7 @@ def read_mask(files: SourceFiles, row: Row, image: ReadImage) -> bytes | None:
     except BadImage as error:
         raise _since_checked(error, where, "the mask", was_checked=wanted is not None) from None
     if mask is not None and image.record is None and wanted is not None and hashlib.sha256(mask).digest() != wanted:
-        msg = f"{where}: the mask has changed since it was checked; {_at_rest()}"
-        raise SourceChangedError(msg)
+        raise SourceChangedError(f"{where}: the mask has changed since it was checked; {_at_rest()}")
     return mask
 
 

@@ -67,11 +67,10 @@ def joined_mask_classes(earlier: EarlierExamples, given: Sequence[str], numbers:
         return [*given, *known[len(given) :]]
     if wrong := [number for number, (old, new) in enumerate(zip(earlier.classes, given, strict=False)) if old != new]:
         number = wrong[0]
-        msg = (
+        raise CallError(
             f"the pixels of masks are class numbers, and {number} is {earlier.classes[number]!r} in the dataset and "
             f"{given[number]!r} in SOURCE; renumber the masks of SOURCE, or convert it to a dataset of its own"
         )
-        raise CallError(msg)
     return joined_classes(earlier, given)
 
 

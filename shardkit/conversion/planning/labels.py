@@ -185,8 +185,7 @@ def classes_of(found: Sequence[str], options: ConvertOptions, given: Sequence[st
         what, where = (
             (named("classes"), " to the file") if options.classes is not None else ("its own list of classes", "")
         )
-        msg = f"the source has {len(unknown)} labels that {what} does not name: {some}; add them{where}"
-        raise CallError(msg)
+        raise CallError(f"the source has {len(unknown)} labels that {what} does not name: {some}; add them{where}")
     return wanted
 
 

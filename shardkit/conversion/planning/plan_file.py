@@ -187,11 +187,10 @@ def read_planned(output: Folder) -> PlannedDataset:
     """Return what the last run that planned wrote."""
     planned = find_planned(output)
     if planned is None:
-        msg = (
+        raise MachineError(
             f"{output.url}/{PATH}: host {platform.node()} does not see the plan; every worker must reach OUTPUT under "
             "the same path"
         )
-        raise MachineError(msg)
     return planned
 
 

@@ -43,11 +43,10 @@ def reads_written_options(function: Callable[P, R]) -> Callable[P, R]:
         except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
             if isinstance(error, ShardkitError):
                 raise  # a sentence for the user
-            msg = (
+            raise ManifestError(
                 f"{MANIFEST}: its options are not those of a conversion ({type(error).__name__}: {error}); it was "
                 f"changed, restore it or {convert_again()}"
-            )
-            raise ManifestError(msg) from None
+            ) from None
 
     return reading
 

@@ -109,8 +109,7 @@ def merged_kind(kinds: Mapping[Kind, str]) -> Kind | None:
     if len(bases) > 1:
         (one, key), (other, other_key) = sorted(bases.items())[:2]
         said = f"the row {printable(key)!r} has {one}, and {printable(other_key)!r} has {other}"
-        msg = f"{said}; all rows of a dataset have the same kind of annotation: write a dataset for each"
-        raise DataError(msg)
+        raise DataError(f"{said}; all rows of a dataset have the same kind of annotation: write a dataset for each")
     return with_extras(next(iter(bases)), {name: type_ for name, (type_, _) in types.items()}) if bases else None
 
 
@@ -124,8 +123,7 @@ def _type_of(key: str, name: str, value: Any) -> str:
             return _LIST + inner
     elif type(value) in _PLAIN:
         return _PLAIN[type(value)]
-    msg = f"{printable(key)}: the feature {name!r} is {value!r}; give a number, a text, or a list of these"
-    raise CallError(msg)
+    raise CallError(f"{printable(key)}: the feature {name!r} is {value!r}; give a number, a text, or a list of these")
 
 
 def _common(one: str, other: str) -> str | None:
@@ -142,11 +140,10 @@ def _common(one: str, other: str) -> str | None:
 
 def _refuse_types(name: str, one: tuple[str, str], other: tuple[str, str]) -> str:
     shown = name.removeprefix(FEATURE_PREFIX).removeprefix(_OBJECT_PREFIX)
-    msg = (
+    raise DataError(
         f"the feature {shown!r} is {one[0]} in the row {printable(one[1])!r} and {other[0]} in "
         f"{printable(other[1])!r}; give all rows values of one type"
     )
-    raise DataError(msg)
 
 
 def _arrow(type_: str) -> pa.DataType:

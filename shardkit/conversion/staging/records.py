@@ -86,11 +86,10 @@ class RecordRows:
         ]
         layout = infer_layout(sampled, self.overrides, has_splits=False)
         if layout.label.kind == "masks":
-            msg = (
+            raise DataError(
                 f"the feature {layout.label.name!r} of the records is a mask, and WriteDataset reads masks from rows "
                 "only; write rows, or convert the TFRecord files with shardkit.convert"
             )
-            raise DataError(msg)
         names = None
         if self.overrides.classes is not None and not layout.label.is_text and layout.label.names is None:
             numbers = {str(value) for one in sampled for value in one.features.get(layout.label.name, [])}

@@ -108,8 +108,7 @@ def refuse_unknown_fields(names: Iterable[str]) -> None:
         close = closest(str(unknown[0]), FIELDS) if unknown else None
         found = f"have a field {unknown[0]!r}" if unknown else "have no field 'key'"
         hint = f"; did you mean {close!r}?" if close else f"; the fields are {', '.join(FIELDS)}"
-        msg = f"the rows {found}{hint}"
-        raise CallError(msg)
+        raise CallError(f"the rows {found}{hint}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -165,10 +164,9 @@ class RowReader:
         if not given and values.get("number") == NO_LABEL_NUMBER:
             return ON_PURPOSE
         if len(given) > 1:
-            msg = (
+            raise CallError(
                 f"{printable(key)}: the row has {' and '.join(given)}; an example has one of {', '.join(_ANNOTATIONS)}"
             )
-            raise CallError(msg)
         if not given or (given[0] == "label" and values["label"] == ""):
             remedy = f"give it one of {', '.join(_ANNOTATIONS)}, or pass `unlabelled`"
             raise BadRecord(NO_LABEL, f"the row has no annotation; {remedy}")
@@ -201,8 +199,7 @@ class RowReader:
 
     def _image(self, key: str, values: Mapping[str, Any]) -> bytes:
         if "image" in values and "uri" in values:
-            msg = f"{printable(key)}: the row has image and uri; give the bytes of the image or where it is"
-            raise CallError(msg)
+            raise CallError(f"{printable(key)}: the row has image and uri; give the bytes of the image or where it is")
         if "image" in values:
             return self._file(key, "image", values["image"])
         if "uri" not in values:

@@ -137,12 +137,11 @@ def merge_equal_rows(table: pa.Table) -> pa.Table:
             kept[row] = True
         elif one != other:
             what = next(_NAMED.get(name, "annotations") for name in one if one[name] != other[name])
-            msg = (
+            raise DataError(
                 f"two rows with different {what} have the key {printable(keys[row].as_py())!r}; give each image a key "
                 "of its own, and the same one each time that the pipeline computes it: a row that is given again as "
                 "it was is one example"
             )
-            raise DataError(msg)
     return table.filter(pa.array(kept))
 
 

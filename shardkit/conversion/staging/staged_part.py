@@ -88,11 +88,10 @@ def refuse_ended(output: Folder) -> None:
         StaleRunError: It was.
     """
     if output.stat(_BEGUN) is None:
-        msg = (
+        raise StaleRunError(
             f"{output.url}/{STAGED}: the folder of staged images was removed, so another run has published or cleared "
             "this output; if no other pipeline writes into it, run this one again"
         )
-        raise StaleRunError(msg)
 
 
 # Each takes about 150 bytes in each worker process. Images beyond are staged again.

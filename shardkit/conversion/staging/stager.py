@@ -168,12 +168,11 @@ class Stager:
     def _store(self, given: GivenRow, row: dict[str, Any]) -> None:
         """Append a row's image and mask to those of this file, in the form in which they are stored."""
         if self._options.form.has_open_scale:
-            msg = (
+            raise CallError(
                 f"{printable(given.key)}: {named('bit_depth', AUTO_SCALE)} needs all images, and one that is given as "
                 "bytes is stored before the others are known; give `uri` in place of `image`, or the range, such as "
                 f"{named('bit_depth', 'scale=0:4095')}"
             )
-            raise CallError(msg)
         info = info_of(row)
         image = images.normalise(given.image, info, self._options.form)
         mask = b"" if given.mask is None else self._mask(given.mask, info, row.get(MASK_COLOURS.name))

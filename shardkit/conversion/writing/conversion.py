@@ -118,8 +118,7 @@ class Conversion:
         refuse_pinned("OUTPUT", self.output_url)
         output = open_folder(self.output_url)
         if output.resolve("") == open_folder(self.source_url).resolve(""):
-            msg = f"{output.url}: OUTPUT is SOURCE itself; choose another folder"
-            raise CallError(msg)
+            raise CallError(f"{output.url}: OUTPUT is SOURCE itself; choose another folder")
         # First: an output that is a label folder would make the rest of the source look misread.
         with os_errors_as("write into the output", output.url):
             outputs.refuse_swapped(self.call, output)

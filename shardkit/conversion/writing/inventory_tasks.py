@@ -271,10 +271,9 @@ def read_part_names(output: Folder, num_groups: int) -> list[str]:
     batch_ids = {BatchId(*batch_id) for batch_id, _ in found}
     num_batches = {one.group_index: one.batch_index + 1 for one in batch_ids if one.is_last}
     if len(num_batches) < num_groups or len(batch_ids) < sum(num_batches.values()):
-        msg = (
+        raise MachineError(
             f"{output.url}: workers checked {len(num_batches)} of {num_groups} parts of the source, "
             f"{len(batch_ids)} batches in all, and reported no error for the rest; make sure that all of them reach "
             "this folder, and run the same command again to resume"
         )
-        raise MachineError(msg)
     return [name for _, name in found]

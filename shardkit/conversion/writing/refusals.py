@@ -113,18 +113,15 @@ class ListingCheck:
         if self.source.reading is not None:
             _refuse_several_kinds(self.source.reading)
         if stored.fit == "pad" and MASK_PATH in names and stored.mask_padding is None:
-            msg = (
+            raise CallError(
                 f"{named('fit', 'pad')} adds a border to masks, and only you know its class number: add "
                 f"{named('mask_padding', 255)} if 255 means 'no class' (as in VOC and Cityscapes), or "
                 f"{named('mask_padding', 0)} for the background"
             )
-            raise CallError(msg)
         if stored.mask_padding is not None and MASK_PATH not in names:
-            msg = f"{named('mask_padding')} has no effect on images without masks; leave it out"
-            raise CallError(msg)
+            raise CallError(f"{named('mask_padding')} has no effect on images without masks; leave it out")
         if self.options.classes is not None and UNLABELLED.name in names:
-            msg = f"{named('classes')} has no effect on images without labels; leave it out"
-            raise CallError(msg)
+            raise CallError(f"{named('classes')} has no effect on images without labels; leave it out")
         if splits.block is not None and splits.group_by is None and GROUP.name not in names:
             raise no_groups(splits.block)
         if splits.group_by is not None and GROUP.name not in names:

@@ -78,9 +78,8 @@ def refuse_too_many(names: Iterable[str], options: ConvertOptions) -> None:
             f", or add {named('dedupe', 'identical')}, which takes {format_size(without_search)} and does not look for "
             "near-identical images,"
         )
-    msg = (
+    raise MachineError(
         f"planning {num_images:,} images takes {format_size(needed)} of memory and this host has "
         f"{format_size(memory)}: run the same command where one host has more{less} or convert parts of the source to "
         "several datasets"
     )
-    raise MachineError(msg)

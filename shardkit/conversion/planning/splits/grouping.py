@@ -54,11 +54,10 @@ def compile_pattern(pattern: str) -> re.Pattern[str]:
         msg = f"{named('group_by', pattern)} is neither a column of the source nor a regular expression: {error}"
         raise CallError(msg) from None
     if not compiled.groups:
-        msg = (
+        raise CallError(
             f"{named('group_by', pattern)} is no column of the source, and as a regular expression for keys it has "
             "no (group)"
         )
-        raise CallError(msg)
     return compiled
 
 

@@ -69,21 +69,18 @@ class Addition:
         """Refuse examples with other features than those of the dataset."""
         wanted, what = self.manifest.features, f"of {self.root.url}"
         if missing := [name for name in wanted if name not in found]:
-            msg = (
+            raise CallError(
                 f"SOURCE has no {missing[0]!r}, a feature of every example {what}; append a source that has it, or "
                 f"{_OWN_DATASET}"
             )
-            raise CallError(msg)
         if superfluous := [name for name in found if name not in wanted]:
-            msg = (
+            raise CallError(
                 f"SOURCE has {superfluous[0]!r}, which no example {what} has; append a source without it, or "
                 f"{_OWN_DATASET}"
             )
-            raise CallError(msg)
         if other := [name for name in wanted if wanted[name] != found[name]]:
             one, two = (f"{part[other[0]].dtype} {list(part[other[0]].shape)}" for part in (wanted, found))
-            msg = f"the feature {other[0]!r} {what} is {one}, that of SOURCE is {two}; {_OWN_DATASET}"
-            raise CallError(msg)
+            raise CallError(f"the feature {other[0]!r} {what} is {one}, that of SOURCE is {two}; {_OWN_DATASET}")
 
     def earlier(self, source: Source, inventory: Inventory, options: ConvertOptions) -> EarlierExamples:
         """Return what the examples of an inventory have in common with the dataset's.
@@ -172,17 +169,15 @@ class Addition:
         ]
         what = f"the key of an image is its path in SOURCE, and {self.root.url} has"
         if changed:
-            msg = (
+            raise DataError(
                 f"{what} {counted(len(changed), 'key')} of SOURCE with other bytes, such as {printable(changed[0])!r}; "
                 "append adds images and replaces none: rename the new files or their folders"
             )
-            raise DataError(msg)
         if not self.skip_existing:
-            msg = (
+            raise DataError(
                 f"{what} {counted(len(keys), 'key')} of the {len(good):,} in SOURCE already, such as "
                 f"{printable(keys[0])!r}; add {named('skip_existing', True)} to append only the others"
             )
-            raise DataError(msg)
 
 
 def _read_addition(pinned: str, skip_existing: bool, readmit: bool) -> Addition:  # noqa: FBT001 - pickle's arguments

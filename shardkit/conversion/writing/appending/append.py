@@ -173,8 +173,7 @@ class Append:
             msg = f"{root.url}: this is one generation of the dataset in the folder above it; append to that one"
             raise CallError(msg)
         if root.resolve("") == dataset_folder(self.conversion.source_url).resolve(""):
-            msg = f"{root.url}: SOURCE is the dataset itself; give the folder of the new images"
-            raise CallError(msg)
+            raise CallError(f"{root.url}: SOURCE is the dataset itself; give the folder of the new images")
         with os_errors_as("write into the dataset", root.url), locked(root), claimed(root) as run:
             try:
                 return self._append(root, run)
@@ -233,8 +232,7 @@ class Append:
     def _refuse_changed(self, root: Folder) -> None:
         """Refuse a dataset that another run has changed since its options were taken."""
         if read_manifest(root.url).digest != self.manifest.digest:
-            msg = f"{root.url}: another run has changed the dataset; run the same command again"
-            raise DataError(msg)
+            raise DataError(f"{root.url}: another run has changed the dataset; run the same command again")
 
     def _publish(self, root: Folder, run: Run, folder: str) -> Manifest:
         part = read_manifest(f"{root.url}/{folder}")

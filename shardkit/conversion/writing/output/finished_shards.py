@@ -124,14 +124,12 @@ def check_finished_shard(output: Folder, name: ShardName, plan_digest: str) -> F
     raw = output.read(name.index)
     table, summary = parse_index(raw, where=where, columns=["offset", "length", "label", "labels"])
     if summary.plan_digest != plan_digest:
-        msg = f"{where}: was written from another plan, digest {summary.plan_digest}; {convert_again()}"
-        raise DataError(msg)
+        raise DataError(f"{where}: was written from another plan, digest {summary.plan_digest}; {convert_again()}")
     found = output.stat(name.records)
     if found is None or found.num_bytes != summary.num_bytes:
         size = "is missing" if found is None else f"has {found.num_bytes} bytes"
         where = f"{output.url}/{name.records}"
-        msg = f"{where}: the shard {size}, its index says {summary.num_bytes}; {convert_again()}"
-        raise DataError(msg)
+        raise DataError(f"{where}: the shard {size}, its index says {summary.num_bytes}; {convert_again()}")
     return FinishedShard.written(name, summary, table, raw)
 
 

@@ -128,20 +128,18 @@ def refuse_foreign(output: Folder) -> None:
     """Refuse a folder that holds files which no conversion wrote; do not change anything in it."""
     there = output.stat("")
     if there is not None and not there.is_folder:
-        msg = f"{output.url}: is not a folder; choose a new or an empty folder"
-        raise CallError(msg)
+        raise CallError(f"{output.url}: is not a folder; choose a new or an empty folder")
     entries = output.scan()
     has_manifest = any(entry.name == naming.MANIFEST and not entry.is_folder for entry in entries)
     manifest = _own_manifest(output) if has_manifest else None
     if manifest is not None and manifest.is_adopted:
         place = manifest.records_place or "in this folder"
-        msg = (
+        raise CallError(
             f"{output.url}: this is a dataset of adopted TFRecords ({place}), which "
             "other programs wrote; shardkit never removes or replaces them, also not with "
             f"{named('overwrite', True)}; choose another "
             "OUTPUT, a new or an empty folder"
         )
-        raise CallError(msg)
     ours = owned(output) if entries else set()
     for entry in entries:
         if entry.name not in ours and not (entry.is_folder and entry.name == naming.WORK_FOLDER):
@@ -149,11 +147,10 @@ def refuse_foreign(output: Folder) -> None:
             if entry.is_folder and _is_own_folder(name):
                 folder = open_folder(f"{output.url}/{name}")
                 name = f"{name}/{_foreign_file(folder, name, own_exports(output).keys())}"
-            msg = (
+            raise CallError(
                 f"{output.url}: holds {name!r}, which is not part of a dataset that shardkit wrote; "
                 "choose a new or an empty folder (shardkit removes only what it wrote)"
             )
-            raise CallError(msg)
 
 
 def refuse_different(output: Folder, wanted: dict[str, Any], *, has_recovered: bool = False) -> Manifest | None:
@@ -222,19 +219,17 @@ def refuse_damaged(output: Folder, manifest: Manifest) -> None:
                 what = "is missing" if found is None else f"has {found} bytes, not {num_bytes}"
                 # Converting again would remove what was appended.
                 remedy = "restore it from a copy" if manifest.generations else f"restore it or {convert_again()}"
-                msg = f"{output.url}/{path}: {what}; {remedy}"
-                raise DataError(msg)
+                raise DataError(f"{output.url}/{path}: {what}; {remedy}")
 
 
 def refuse_shards(output: Folder) -> None:
     """Refuse shards of shardkit without plan and manifest, because their source is unknown."""
     rest = sorted(owned(output) - {naming.RUN_LOG})
     if rest:
-        msg = (
+        raise DataError(
             f"{output.url}: holds {rest[0]!r} of a dataset without a manifest; replace it with "
             f"{named('overwrite', True)}"
         )
-        raise DataError(msg)
 
 
 @reads_written_options

@@ -99,11 +99,10 @@ def raise_failures(output: Folder, names: Sequence[naming.ShardName], run: str, 
         more = f" ({len(failed)} shards failed in all)" if len(failed) > 1 else ""
         raise (MachineError if worst.exit_code == MachineError.exit_code else DataError)(worst.error + more)
     if missing:
-        msg = (
+        raise MachineError(
             f"{output.url}: {len(missing)} shards are missing, the first is {missing[0].stem}, and no worker reported "
             "an error; check whether the disk is full, and whether every worker reaches the same OUTPUT"
         )
-        raise MachineError(msg)
 
 
 def remove_stale_reports(output: Folder, finished: Iterable[naming.ShardName]) -> None:
