@@ -28,7 +28,7 @@ def make_executor(
         from shardkit.parallel.threads import ThreadExecutor
 
         return ThreadExecutor(number_of_workers(workers))
-    from shardkit.beam.executor import BeamExecutor
+    from shardkit.beam.conversion import BeamExecutor
     from shardkit.beam.options import ready_runner
 
     return BeamExecutor(ready_runner(beam_options, workers, say, **places))

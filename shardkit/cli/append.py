@@ -4,8 +4,7 @@ from typing import Any
 
 import click
 
-from shardkit.cli.options.conversion import arguments_from, conversion_options
-from shardkit.cli.options.groups import SeveralSourcesCommand, sources_of
+from shardkit.cli.options.conversion import SeveralSourcesCommand, arguments_from, conversion_options, sources_of
 
 
 @click.command(cls=SeveralSourcesCommand)

@@ -5,8 +5,13 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from shardkit.cli.options.config_file import config_option
-from shardkit.cli.options.conversion import arguments_from, conversion_options
-from shardkit.cli.options.groups import SeveralSourcesCommand, has_conversion_options, sources_of
+from shardkit.cli.options.conversion import (
+    SeveralSourcesCommand,
+    arguments_from,
+    conversion_options,
+    has_conversion_options,
+    sources_of,
+)
 
 if TYPE_CHECKING:
     from shardkit.cli.terminal import Terminal

@@ -5,8 +5,12 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from shardkit.cli.options.conversion import arguments_from, conversion_options
-from shardkit.cli.options.groups import GroupedCommand, refuse_conversion_options
+from shardkit.cli.options.conversion import (
+    GroupedCommand,
+    arguments_from,
+    conversion_options,
+    refuse_conversion_options,
+)
 from shardkit.cli.options.output import OutputFile
 
 if TYPE_CHECKING:

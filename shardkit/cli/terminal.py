@@ -12,9 +12,8 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from shardkit.cli.progress import displays
-from shardkit.cli.progress.json_log import JSON, LOG_FORMATS, write_json, write_progress
-from shardkit.cli.progress.measure import Progress
-from shardkit.cli.progress.text import plain_line
+from shardkit.cli.progress.displays import JSON, LOG_FORMATS, write_json, write_progress
+from shardkit.cli.progress.measure import Progress, plain_line
 from shardkit.naming import printable, printable_json
 
 if TYPE_CHECKING:

@@ -3,7 +3,7 @@
 | module | contents |
 |---|---|
 | `for_each` | `for_each`, through which every parallel step runs; the `Executor` that it needs; failures of workers |
-| `threads` | the executor for this process; `beam.executor` has the one for Beam |
+| `threads` | the executor for this process; `beam.conversion` has the one for Beam |
 | `reports` | results of the items, as files that the driver reads; a folder for commands without an output |
 | `run_token` | one run at a time writes into a folder, and workers of an ended run stop |
 | `detached` | jobs whose driver has left |

@@ -47,7 +47,7 @@ Work: TypeAlias = Callable[..., Iterable[Any] | None]
 
 
 class Executor(Protocol):
-    """Runs work for many items to its end: `threads.ThreadExecutor` or `beam.executor.BeamExecutor`."""
+    """Runs work for many items to its end: `threads.ThreadExecutor` or `beam.conversion.BeamExecutor`."""
 
     @property
     def is_remote(self) -> bool:

@@ -4,7 +4,7 @@ from functools import partial
 
 import pytest
 
-from shardkit.beam.executor import BeamExecutor
+from shardkit.beam.conversion import BeamExecutor
 from shardkit.beam.options import runner_config
 from shardkit.conversion.inventory.inventory import Inventory
 from shardkit.conversion.planning import plan_file

@@ -18,8 +18,7 @@ from apache_beam.testing.util import assert_that
 
 from shardkit import images
 from shardkit.beam import CheckImages, Example, ReadDataset, ReadImages, WriteDataset
-from shardkit.beam.conversion import convert_task, take_inventory
-from shardkit.beam.executor import work_on_each
+from shardkit.beam.conversion import convert_task, take_inventory, work_on_each
 from shardkit.conversion.planning import plan_file
 from shardkit.conversion.writing import shard as writing
 from shardkit.conversion.writing.inventory_tasks import DECODE_BATCH_ROWS

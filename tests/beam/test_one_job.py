@@ -6,7 +6,7 @@ import re
 
 import pytest
 
-from shardkit.beam import executor
+from shardkit.beam import conversion as wiring
 from shardkit.conversion.inventory import parts
 from shardkit.conversion.inventory.source_files import SourceFiles
 from shardkit.conversion.writing import steps, taken_inventory
@@ -24,13 +24,13 @@ CLOCK = re.compile(r"[\d,.]+ (s|images/s|\w+/s)\b|^(listing|checking|planning|wr
 @pytest.fixture
 def jobs(monkeypatch):
     """The jobs that run during the test."""
-    run, found = executor.run_with_progress, []
+    run, found = wiring.run_with_progress, []
 
     def noting(*given):
         found.append(given)
         run(*given)
 
-    monkeypatch.setattr(executor, "run_with_progress", noting)
+    monkeypatch.setattr(wiring, "run_with_progress", noting)
     return found
 
 
@@ -176,14 +176,14 @@ def test_more_images_than_the_memory_of_the_host_holds_are_refused_and_the_next_
 
 def test_a_job_that_the_engine_has_forgotten_is_looked_for_in_the_output(photographs, tmp_path, monkeypatch):
     words = ("convert", photographs, tmp_path / "out", "--max-rejected", "1", IN_PROCESS_RUNNER)
-    run = executor.run_with_progress
+    run = wiring.run_with_progress
 
     def forgetting(*given):
         if runs:
             run(*given)
         raise MachineError("the runner failed: FlinkJobNotFoundException")
 
-    monkeypatch.setattr(executor, "run_with_progress", forgetting)
+    monkeypatch.setattr(wiring, "run_with_progress", forgetting)
     runs = False
     lost = call(*words)
     assert (lost.exit_code, "FlinkJobNotFoundException" in lost.stderr) == (3, True)

@@ -2,8 +2,7 @@
 
 | module | contents |
 |---|---|
-| `conversion` | the options of `convert` and `plan`, as arguments of `shardkit.api` |
-| `groups` | commands with these options: headings in the help, several SOURCEs, a dataset as SOURCE |
+| `conversion` | the options of `convert` and `plan`, as arguments of `shardkit.api`; commands that have them |
 | `config_file` | options in a file: read, and written |
 | `output` | the option `--log-format`, and the type of `--output`: a file whose folder is there |
 | `beam` | a command line whose last options may be those of Apache Beam |

@@ -6,7 +6,7 @@ from typing import Any
 
 import click
 
-from shardkit.cli.progress.json_log import LOG_FORMATS
+from shardkit.cli.progress.displays import LOG_FORMATS
 
 log_format_option = click.option(
     "--log-format",

@@ -2,10 +2,9 @@
 
 | module | contents |
 |---|---|
-| `merged_listings` | the listings of many small parts, merged |
 | `columns` | columns of an inventory, rejected rows, and the features that columns become |
 | `source_files` | reading the image and the mask of a row: files, parts of files, records of a dataset |
-| `checking` | looking up sizes, decoding every image, and hashing it |
+| `checking` | merging small listings, looking up sizes, decoding every image, and hashing it |
 | `parts` | the files in which workers store their rows |
 | `table` | the whole table, in little memory; digests of columns, and the fingerprint of a source |
 | `inventory` | `Inventory`, the value that planning takes |

@@ -17,9 +17,8 @@ import pyarrow.compute as pc
 
 from shardkit import naming
 from shardkit.conversion.inventory import parts
-from shardkit.conversion.inventory.checking import check_batch, measure_files, num_recovered
+from shardkit.conversion.inventory.checking import check_batch, measure_files, merge_listings, num_recovered
 from shardkit.conversion.inventory.inventory import Inventory
-from shardkit.conversion.inventory.merged_listings import merge_listings
 from shardkit.conversion.inventory.parts import read_inventory, rewrite_part
 from shardkit.conversion.planning.duplicates import compares_pixels
 from shardkit.conversion.writing.refusals import ListingCheck

@@ -125,7 +125,7 @@ def merge(run: list[str], fence: Fence) -> None:
 
 @runtime_checkable
 class Engine(Executor, Protocol):
-    """An executor that runs a whole job on workers alone: `beam.executor.BeamExecutor`."""
+    """An executor that runs a whole job on workers alone: `beam.conversion.BeamExecutor`."""
 
     def run_job(self, task: InventoryTask, phase: Phase) -> None:
         """Run a job to its end, with one phase for the progress of all of its steps."""
