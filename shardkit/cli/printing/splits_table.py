@@ -2,7 +2,7 @@
 
 import shlex
 from collections.abc import Iterable, Mapping, Sequence
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 from rich.table import Table
 
@@ -14,9 +14,14 @@ from shardkit.dataset.manifest.parts import Generation
 from shardkit.dataset.unlabelled import unlabelled_text
 from shardkit.naming import counted, printable
 
+if TYPE_CHECKING:
+    from shardkit.conversion.planning.plan import SplitPlan
+
+Row: TypeAlias = "SplitRow | SplitPlan"
+
 
 class SplitRow(NamedTuple):
-    """A row of the table."""
+    """A split of a dataset, with the attributes of a split of a plan."""
 
     name: str
     class_counts: list[int]  # number of examples of each class
@@ -24,6 +29,11 @@ class SplitRow(NamedTuple):
     num_bytes: int
     balance: Balance  # balance of the shards
     num_unlabelled: int  # number of images that have no label on purpose
+
+    @property
+    def num_examples(self) -> int:
+        """Number of examples."""
+        return sum(self.shard_counts)
 
 
 def rows_of(manifest: Manifest) -> list[SplitRow]:
@@ -41,7 +51,7 @@ def rows_of(manifest: Manifest) -> list[SplitRow]:
     ]
 
 
-def splits_table(rows: Iterable[SplitRow], bytes_head: str) -> Table:
+def splits_table(rows: Iterable[Row], bytes_head: str) -> Table:
     """Return a table with one row per split."""
     made = table("split", "classes", "shards", "examples", bytes_head, "examples\nper shard")
     for row in rows:
@@ -49,7 +59,7 @@ def splits_table(rows: Iterable[SplitRow], bytes_head: str) -> Table:
             row.name,
             f"{sum(map(bool, row.class_counts)):,}" if any(row.class_counts) else "–",
             f"{len(row.shard_counts):,}",
-            f"{sum(row.shard_counts):,}",
+            f"{row.num_examples:,}",
             format_size(row.num_bytes),
             _span(row.shard_counts),
         )
@@ -57,7 +67,7 @@ def splits_table(rows: Iterable[SplitRow], bytes_head: str) -> Table:
 
 
 def balance_lines(
-    rows: Sequence[SplitRow],
+    rows: Sequence[Row],
     features: Mapping[str, Feature],
     generations: Sequence[Generation] = (),
     dataset: str = "",

@@ -4,7 +4,7 @@ import shlex
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from fractions import Fraction
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
@@ -18,7 +18,7 @@ from shardkit.cli.printing.dataset_summary import generations_part, gps_lines, r
 from shardkit.cli.printing.lines import Paragraph, Verbatim, table
 from shardkit.cli.printing.next_steps import next_steps, old_exports_lines
 from shardkit.cli.printing.reading_picture import reading_lines, reading_picture
-from shardkit.cli.printing.splits_table import SplitRow, balance_lines, rows_of, splits_table
+from shardkit.cli.printing.splits_table import Row, balance_lines, rows_of, splits_table
 from shardkit.conversion.inventory.columns import features_of
 from shardkit.conversion.planning.checks.finding import Finding
 from shardkit.conversion.planning.earlier_examples import LEFT_OUT, WITHDRAWN
@@ -85,7 +85,7 @@ def _splits_parts(manifest: Manifest, output: str) -> list[Table | Text | Paragr
     is_kept = "kept_splits" in manifest.options  # then the shares are for what is appended later
     wanted = None if is_kept else manifest.options["splits"]
     shares = shares_parts(
-        {name: SplitCounts(split.num_examples, split.class_counts) for name, split in manifest.splits.items()},
+        rows,
         manifest.classes,
         None if wanted is None else {name: Fraction(share) for name, share in wanted.items()},
         () if is_kept else manifest.options.get("splits_of", ()),
@@ -97,15 +97,13 @@ def _splits_parts(manifest: Manifest, output: str) -> list[Table | Text | Paragr
 
 def plan_summary(plan: Plan, limit: RejectLimit, *, explain: bool = False) -> Group:
     """Return what `plan` prints: how the source is read, the splits, and with `explain` the reasons for both."""
-    rows = [
-        SplitRow(
-            split.name, split.class_counts, split.shard_counts, split.num_bytes, split.balance, split.num_unlabelled
-        )
-        for split in plan.splits
-    ]
     applied = plan.options.applied().splits
     lines = [] if applied.splits is None else split_rule_lines(applied.split_by)
-    lines += [*balance_lines(rows, features_of(plan.schema)), classes_line(plan.classes), *_rejected_lines(plan, limit)]
+    lines += [
+        *balance_lines(plan.splits, features_of(plan.schema)),
+        classes_line(plan.classes),
+        *_rejected_lines(plan, limit),
+    ]
     lines += ties_lines(plan.source.groups, plan.source.duplicates)
     lines += (
         ["", "Why this layout, with the next two:", *(f"  {reason}" for reason in plan.layout_reasons)]
@@ -114,10 +112,9 @@ def plan_summary(plan: Plan, limit: RejectLimit, *, explain: bool = False) -> Gr
     )
     lines += reasons_lines([split.reasons for split in plan.splits]) if explain else []
     lines += hint_lines(plan.findings)
-    counts = {split.name: SplitCounts(split.num_examples, split.class_counts) for split in plan.splits}
-    shares = shares_parts(counts, plan.classes, applied.splits, applied.splits_of)
+    shares = shares_parts(plan.splits, plan.classes, applied.splits, applied.splits_of)
     read = map(_line, reading_lines(plan))
-    splits = splits_table(rows, "source\nbytes")
+    splits = splits_table(plan.splits, "source\nbytes")
     return Group("", reading_picture(plan), *read, "", splits, *shares, "", *map(_line, lines))
 
 
@@ -157,32 +154,22 @@ def reasons_lines(reasons: Iterable[Sequence[str]]) -> list[str]:
     return ["", "Number of shards, step by step:", *indented]
 
 
-class SplitCounts(NamedTuple):
-    """The number of examples of a split, and of each of its classes in label order."""
-
-    num_examples: int
-    class_counts: list[int]
-
-
 def shares_parts(
-    splits: Mapping[str, SplitCounts],
+    rows: Sequence[Row],
     classes: Sequence[str],
     wanted: Mapping[str, Fraction] | None,
     splits_of: Sequence[str] = (),
 ) -> list[Table | Text | str]:
     """Return the parts of a summary that show the shares; none for a single split.
 
-    Args:
-        splits: The counts of each split.
-        classes: Names of the classes in label order.
-        wanted: The share that the user asked for of each split; None for the source's own splits.
-        splits_of: The source's splits that were divided; empty for all images. Other splits have no share.
+    `wanted` is None for the source's own splits. With `splits_of`, splits that were not divided have no share.
     """
-    names = [name for name in splits if wanted is None or name in wanted]
+    divided = [row for row in rows if wanted is None or row.name in wanted]
+    names = [row.name for row in divided]
     if len(names) < 2:
         return []
     # float64[1 + number of classes, number of splits]: all images in the first row.
-    counts = np.array([[splits[name].num_examples, *splits[name].class_counts] for name in names], np.int64).T
+    counts = np.array([[row.num_examples, *row.class_counts] for row in divided], np.int64).T
     totals = counts.sum(axis=1)
     shares = counts / np.maximum(totals, 1)[:, None]
     target = shares[0] if wanted is None else np.array([float(wanted[name]) for name in names])
