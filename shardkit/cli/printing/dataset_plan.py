@@ -7,7 +7,7 @@ from rich.console import Group
 
 from shardkit.cli.printing.dataset_summary import rejected_line, ties_lines
 from shardkit.cli.printing.lines import Paragraph
-from shardkit.cli.printing.splits_table import Row, balance_lines, rows_of, splits_table
+from shardkit.cli.printing.splits_table import Row, balance_lines, reasons_lines, rows_of, splits_table
 from shardkit.conversion.planning.rules import PLAN_VERSION_KEY, option_text, options_text, reads_written_options
 from shardkit.conversion.planning.sizing import choose_num_shards
 from shardkit.dataset.manifest import Manifest
@@ -33,9 +33,7 @@ def dataset_plan_summary(manifest: Manifest, *, explain: bool) -> Group:
         rule = option_text("splits", OPTIONS["splits"].form.from_json(manifest.options["splits"]))
         lines.append(f"splits: those of the source dataset; appended images are divided by {rule}")
     if explain:
-        lines += ["", "Number of shards, step by step:"]
-        reasons = _reasons(manifest, index_statistics(manifest).source_bytes)
-        lines += [f"  {'  ' * bool(i)}{reason}" for one in reasons.values() for i, reason in enumerate(one)]
+        lines += reasons_lines(_reasons(manifest, index_statistics(manifest).source_bytes).values())
     head = (
         f"{manifest.root.url} is a dataset, made from {manifest.source.layout}. It was planned like this; to plan "
         "another conversion of it, add options such as --splits or --shards."

@@ -70,13 +70,9 @@ def _classes_part(manifest: Manifest, dataset: str) -> list[Part]:
 
 
 def _classes_listed(totals: Sequence[int]) -> tuple[Sequence[int], Sequence[int], int]:
-    """Return the classes to list: all in label order, or of many the largest and the smallest with images.
+    """Return the labels of the first and of the last classes to list, and the number of those between with images.
 
-    Args:
-        totals: Number of images of each class.
-
-    Returns:
-        The labels of the first and of the last classes, and the number of those in between with images.
+    All are listed in label order, or of many the largest and the smallest with images.
     """
     if len(totals) <= CLASSES_LISTED:
         return range(len(totals)), (), 0

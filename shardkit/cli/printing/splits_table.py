@@ -101,6 +101,12 @@ def balance_lines(
     return [*whole, *lines, *([unlabelled] if unlabelled else [])]
 
 
+def reasons_lines(reasons: Iterable[Sequence[str]]) -> list[str]:
+    """Return lines that explain the number of shards; the first reason of a split names it."""
+    indented = [f"  {'  ' * bool(i)}{reason}" for one in reasons for i, reason in enumerate(one)]
+    return ["", "Number of shards, step by step:", *indented]
+
+
 def _whole_lines(balances: Mapping[str, Balance], most_shards: int, dataset: str) -> list[str]:
     """Return the lines about the shards of all generations together."""
     if most_shards <= 1:

@@ -18,7 +18,7 @@ from shardkit.cli.printing.dataset_summary import generations_part, gps_lines, r
 from shardkit.cli.printing.lines import Paragraph, Verbatim, table
 from shardkit.cli.printing.next_steps import next_steps, old_exports_lines
 from shardkit.cli.printing.reading_picture import reading_lines, reading_picture
-from shardkit.cli.printing.splits_table import Row, balance_lines, rows_of, splits_table
+from shardkit.cli.printing.splits_table import Row, balance_lines, reasons_lines, rows_of, splits_table
 from shardkit.conversion.inventory.columns import features_of
 from shardkit.conversion.planning.checks.finding import Finding
 from shardkit.conversion.planning.earlier_examples import LEFT_OUT, WITHDRAWN
@@ -36,13 +36,10 @@ if TYPE_CHECKING:
 
 CLASSES_SHOWN = 6  # in one line
 CLASSES_LISTED = 10  # all of so many classes are listed
+NEW_CLASSES_SHOWN = 10
 WORST_LISTED = 5  # of more classes: those furthest from their shares
 _NAMED = 3  # names or pairs of a hint
 _WORTH_SAYING = 0.15  # largest difference of shares of the classes that are not listed
-
-
-def _line(text: str) -> Paragraph:
-    return Paragraph(text)
 
 
 def classes_line(classes: list[str]) -> str:
@@ -67,7 +64,7 @@ def conversion_summary(outcome: "Outcome", output: str) -> Group:
         before = f"{counted(outcome.finished_before, 'shard')} finished before"
         lines.append(f"{outcome.seconds:.1f} s, {before if outcome.finished_before else rates}")
     lines += hint_lines(outcome.findings)
-    return Group("", *_splits_parts(manifest, output), *map(_line, lines), *next_steps(manifest, output))
+    return Group("", *_splits_parts(manifest, output), *map(Paragraph, lines), *next_steps(manifest, output))
 
 
 def hint_lines(findings: Iterable[Finding]) -> list[str]:
@@ -105,17 +102,14 @@ def plan_summary(plan: Plan, limit: RejectLimit, *, explain: bool = False) -> Gr
         *_rejected_lines(plan, limit),
     ]
     lines += ties_lines(plan.source.groups, plan.source.duplicates)
-    lines += (
-        ["", "Why this layout, with the next two:", *(f"  {reason}" for reason in plan.layout_reasons)]
-        if plan.layout_reasons
-        else []
-    )
+    if plan.layout_reasons:
+        lines += ["", "Why this layout, with the next two:", *(f"  {reason}" for reason in plan.layout_reasons)]
     lines += reasons_lines([split.reasons for split in plan.splits]) if explain else []
     lines += hint_lines(plan.findings)
     shares = shares_parts(plan.splits, plan.classes, applied.splits, applied.splits_of)
-    read = map(_line, reading_lines(plan))
+    read = map(Paragraph, reading_lines(plan))
     splits = splits_table(plan.splits, "source\nbytes")
-    return Group("", reading_picture(plan), *read, "", splits, *shares, "", *map(_line, lines))
+    return Group("", reading_picture(plan), *read, "", splits, *shares, "", *map(Paragraph, lines))
 
 
 def split_rule_lines(split_by: str | None) -> list[str]:
@@ -146,12 +140,6 @@ def exceeds(plan: Plan, limit: RejectLimit) -> bool:
     """Return whether `convert` would stop because of too many rejected images; duplicates do not count."""
     rejected = pc.sum(pc.invert(pc.is_in(plan.rejected["reason"], pa.array(NOT_COUNTED)))).as_py() or 0
     return not limit.allows(rejected, plan.source.num_files)
-
-
-def reasons_lines(reasons: Iterable[Sequence[str]]) -> list[str]:
-    """Return lines that explain the number of shards; the first reason of a split names it."""
-    indented = [f"  {'  ' * bool(i)}{reason}" for one in reasons for i, reason in enumerate(one)]
-    return ["", "Number of shards, step by step:", *indented]
 
 
 def shares_parts(
@@ -194,18 +182,11 @@ def shares_parts(
 
 
 def _listed(offs: npt.NDArray[np.float64]) -> tuple[list[int], list[int]]:
-    """Return the classes to list and the others, each in label order.
-
-    Args:
-        offs: float64[num_classes], the largest difference between a class's share and the wanted one.
-    """
+    """Return the classes to list and the others, each in label order, by how far each is from the wanted share."""
     if len(offs) <= CLASSES_LISTED:
         return list(range(len(offs))), []
     by_size = np.argsort(-offs, kind="stable").tolist()
     return sorted(by_size[:WORST_LISTED]), sorted(by_size[WORST_LISTED:])
-
-
-NEW_CLASSES_SHOWN = 10
 
 
 def append_summary(outcome: "AppendOutcome", dataset: str) -> Group:
