@@ -21,8 +21,8 @@ import secrets
 import threading
 import time
 from collections.abc import Iterator
-from dataclasses import dataclass
-from typing import Any, Literal
+from dataclasses import asdict, dataclass
+from typing import Literal
 
 from shardkit import naming
 from shardkit.errors import MachineError, StaleRunError
@@ -52,15 +52,7 @@ class RunFile:
 
     def to_bytes(self) -> bytes:
         """Return the content."""
-        described: dict[str, Any] = {
-            "token": self.token,
-            "state": self.state,
-            "host": self.host,
-            "process": self.process,
-            **({"is_detached": True} if self.is_detached else {}),
-            **({WAITING: True} if self.is_waiting else {}),
-        }
-        return json.dumps(described).encode()
+        return json.dumps(asdict(self)).encode()
 
 
 def read_run_file(folder: Folder) -> RunFile | None:

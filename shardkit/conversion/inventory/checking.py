@@ -5,10 +5,10 @@ times that they left open, and reject the files that are too large to read.
 """
 
 import hashlib
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import asdict, replace
 from functools import partial
-from typing import Any, Protocol
+from typing import Any
 
 import google_crc32c
 import numpy as np
@@ -17,7 +17,7 @@ import pyarrow.compute as pc
 
 from shardkit import images
 from shardkit.conversion.inventory.columns import inventory_schema, place_boxes
-from shardkit.conversion.inventory.source_files import ReadImage, Row, SourceFiles, are_records
+from shardkit.conversion.inventory.source_files import Row, SourceFiles, are_records
 from shardkit.errors import MachineError, StoreError
 from shardkit.image_limits import MAX_FILE_BYTES
 from shardkit.images.boxes import mask_orientation
@@ -137,18 +137,6 @@ def _with_columns(table: pa.Table, columns: dict[str, list[Any]]) -> pa.Table:
 _OF_CONTENTS = {CONTENT_SHA256.name, MASK_SHA256.name, OBJECTS}
 
 
-class RowFiles(Protocol):
-    """The image and the mask of a row: those of a source's files, or given with the row; see `SourceFiles`."""
-
-    def image(self, row: Row) -> ReadImage:
-        """Return the image."""
-        ...
-
-    def mask(self, row: Row, image: ReadImage) -> bytes | None:
-        """Return the mask; None if rows have none."""
-        ...
-
-
 def check_batch(
     folder: Folder,
     table: pa.Table,
@@ -180,7 +168,8 @@ def check_batch(
     for row, is_unread in zip(rows, unread.to_pylist(), strict=True):
         if is_unread:
             try:
-                rejected += check_row(files, row, thumbnails=thumbnails)
+                image = files.image(row)
+                rejected += check_row(row, image.data, partial(files.mask, row, image), thumbnails=thumbnails)
             except images.BadImage as error:
                 row |= {"reason": error.reason, "message": str(error)}
         if row["reason"] == UNREADABLE:
@@ -208,56 +197,50 @@ def _unread_records(table: pa.Table) -> pa.Table:
     return _replaced(_replaced(table, RAW_SHA256, raw), CONTENT_SHA256, unknown)
 
 
-def check_file(files: RowFiles, row: dict[str, Any], *, thumbnails: bool = False) -> list[dict[str, Any]]:
-    """Fill in the columns of one file; return a row for each bad annotation.
+def check_file(
+    row: dict[str, Any], image: bytes, read_mask: Callable[[], bytes | None], *, thumbnails: bool = False
+) -> list[dict[str, Any]]:
+    """Fill in the columns of one file; return a row for each bad annotation. `read_mask` gives None without masks.
 
     Raises:
         BadImage: The image, the mask or the annotation is to be rejected.
     """
-    image = files.image(row)
-    info, traits, perceptual_hash = images.check_fully(image.data)
+    info = _check_image(row, image)
     row |= {
-        **_facts(info, traits),
-        PERCEPTUAL_HASH.name: perceptual_hash,
-        HAS_GPS.name: has_gps(image.data),
-        CONTENT_SHA256.name: hashlib.sha256(image.data).digest(),
-        "content_crc32c": google_crc32c.value(image.data),
+        HAS_GPS.name: has_gps(image),
+        CONTENT_SHA256.name: hashlib.sha256(image).digest(),
+        "content_crc32c": google_crc32c.value(image),
     }
     if thumbnails:
-        row[THUMBNAIL.name] = images.thumbnail(image.data, info)
-    if (mask := files.mask(row, image)) is not None:
+        row[THUMBNAIL.name] = images.thumbnail(image, info)
+    if (mask := read_mask()) is not None:
         mask_info = images.check_mask(mask, row.get(MASK_COLOURS.name))
         mask_orientation(mask_info, info)
         row[MASK_SHA256.name], row[LAST_CLASS.name] = hashlib.sha256(mask).digest(), mask_info.last_class
     return place_boxes(row, info)
 
 
-def _check_record(files: RowFiles, row: dict[str, Any], *, thumbnails: bool = False) -> list[dict[str, Any]]:
-    """Fill in the columns of one record; return a row for each bad annotation."""
-    image = files.image(row)
-    row[HAS_GPS.name] = has_gps(image.data)
+def _check_record(
+    row: dict[str, Any], image: bytes, read_mask: Callable[[], bytes | None], *, thumbnails: bool = False
+) -> list[dict[str, Any]]:
+    """Fill in the columns of one record; see `check_file`."""
+    row[HAS_GPS.name] = has_gps(image)
     if thumbnails:
-        row[THUMBNAIL.name] = images.thumbnail(image.data, images.inspect(image.data))
+        row[THUMBNAIL.name] = images.thumbnail(image, images.inspect(image))
     if row[FORMAT.name] is not None:
         return []
-    info, traits, perceptual_hash = images.check_fully(image.data)
-    row |= {**_facts(info, traits), PERCEPTUAL_HASH.name: perceptual_hash}
+    info = _check_image(row, image)
     row |= {CONTENT_SHA256.name: row[RAW_SHA256.name], RAW_SHA256.name: None}
     is_adopted = row.get(STORED_MASK.name) is not None  # masks of conversions were checked
-    if is_adopted and (mask := files.mask(row, image)) is not None:
+    if is_adopted and (mask := read_mask()) is not None:
         mask_orientation(images.check_mask(mask), info)
     return place_boxes(row, info)
 
 
-def _facts(info: images.ImageInfo, traits: images.Traits) -> dict[str, Any]:
-    return {
-        **asdict(traits),
-        FORMAT.name: info.format,
-        "width": info.width,
-        "height": info.height,
-        "orientation": info.orientation,
-        "changes": ",".join(info.changes),
-    }
+def _check_image(row: dict[str, Any], image: bytes) -> images.ImageInfo:
+    info, traits, perceptual_hash = images.check_fully(image)
+    row |= {**asdict(traits), **asdict(info), "changes": ",".join(info.changes), PERCEPTUAL_HASH.name: perceptual_hash}
+    return info
 
 
 def _replaced(table: pa.Table, field: pa.Field, column: pa.ChunkedArray) -> pa.Table:

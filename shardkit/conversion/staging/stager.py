@@ -18,7 +18,6 @@ from shardkit import images
 from shardkit.conversion.inventory import parts
 from shardkit.conversion.inventory.checking import check_file, rejected_row
 from shardkit.conversion.inventory.columns import Reject, info_of, place_boxes
-from shardkit.conversion.inventory.source_files import ReadImage
 from shardkit.conversion.inventory.staged_images import (
     MASK_URI,
     STORED_BYTES,
@@ -154,7 +153,7 @@ class Stager:
         if known is None and is_checked and not self._options.thumbnails:
             known = seen
         if known is None:
-            bad_boxes = check_file(_Given(given), row, thumbnails=self._options.thumbnails)
+            bad_boxes = check_file(row, given.image, lambda: given.mask, thumbnails=self._options.thumbnails)
         else:
             row |= known
             bad_boxes = place_boxes(row, info_of(row))
@@ -253,20 +252,5 @@ def check_row(given: GivenRow) -> tuple[dict[str, Any], str]:
         BadImage: The image, the mask or the annotation is to be rejected.
     """
     row = {"key": given.key, **given.columns}
-    check_file(_Given(given), row)
+    check_file(row, given.image, lambda: given.mask)
     return row, text_of_checked(row)
-
-
-class _Given:
-    """The files of a row; see `checking.RowFiles`."""
-
-    def __init__(self, given: GivenRow) -> None:
-        self._given = given
-
-    def image(self, _: Any) -> ReadImage:
-        """Return the image."""
-        return ReadImage(self._given.image)
-
-    def mask(self, _: Any, __: ReadImage) -> bytes | None:
-        """Return the mask."""
-        return self._given.mask

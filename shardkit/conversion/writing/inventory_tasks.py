@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, NamedTuple
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -51,17 +51,10 @@ HEADER_BATCH_ROWS = 1 << 14
 PART_NAMES = f"{naming.WORK_FOLDER}/inventory.json"
 
 
-class BatchId(NamedTuple):
-    """Position of a batch in the source: with these the driver finds missing batches."""
-
-    group_index: int
-    batch_index: int
-    is_last: bool  # of its group
-
-
-# Plain tuples, which every engine encodes: a BatchId with a listing, and with the name of a part.
-Batch = tuple[tuple[int, int, bool], Listing]
-NamedPart = tuple[tuple[int, int, bool], str]
+# The number of a group, that of its batch, and whether that is its last: with these the driver finds missing batches.
+BatchId = tuple[int, int, bool]
+Batch = tuple[BatchId, Listing]
+NamedPart = tuple[BatchId, str]
 
 
 def listed_rows(work: Folder) -> Reports:
@@ -229,7 +222,7 @@ class InventoryJob:
             refuse_unseen(self.source.folder, "")
 
 
-def _item(batch_id: tuple[int, int, bool]) -> int:
+def _item(batch_id: BatchId) -> int:
     group_index, batch_index, _ = batch_id
     return (group_index << 32) + batch_index
 
@@ -267,8 +260,8 @@ def read_part_names(output: Folder, num_groups: int) -> list[str]:
     found: list[tuple[list[Any], str]] = []
     if output.stat(PART_NAMES) is not None:
         found = json.loads(output.read(PART_NAMES))
-    batch_ids = {BatchId(*batch_id) for batch_id, _ in found}
-    num_batches = {one.group_index: one.batch_index + 1 for one in batch_ids if one.is_last}
+    batch_ids = {tuple(batch_id) for batch_id, _ in found}
+    num_batches = {group: batch + 1 for group, batch, is_last in batch_ids if is_last}
     if len(num_batches) < num_groups or len(batch_ids) < sum(num_batches.values()):
         raise MachineError(
             f"{output.url}: workers checked {len(num_batches)} of {num_groups} parts of the source, "
