@@ -37,13 +37,12 @@ def _later() -> Any:
 
 
 @dataclass(frozen=True)
-class Splits(Group, argument="splits"):
+class Splits(Group, argument="splits", heading="Splits"):
     """How examples are divided into splits."""
 
     splits: Option[Mapping[str, float] | Sequence[float] | str, Mapping[str, Fraction] | None] = Option(
         "shares: train=0.8,test=0.2, or 80/10/10 for train, validation and test, or 80/20 for train and "
         "validation; own keeps SOURCE's splits",
-        heading="Splits",
         form=Shares(none=OWN_SPLITS),
         default_text="SOURCE's, or all train",
         metavar="SHARES",
@@ -54,7 +53,6 @@ class Splits(Group, argument="splits"):
     splits_of: Option[str | Sequence[str], tuple[str, ...]] = Option(
         "divide only this split of SOURCE by `splits`; its other splits stay",
         default=(),
-        heading="Splits",
         form=SplitNames(),
         metavar="SPLIT",
         rule="changeable",
@@ -63,14 +61,12 @@ class Splits(Group, argument="splits"):
         "stratified: every class gets its share, within one image (a few with several labels). hash: an image "
         "keeps its split when SOURCE is converted again with more images",
         default="stratified",
-        heading="Splits",
         form=Choice(words=get_args(SplitBy)),
         rule="fixed",
         is_common=True,
     )
     group_by: Option[str, str | None] = Option(
         "keep groups in one split: a table's column, or the first group of a regular expression on keys",
-        heading="Splits",
         form=Form(none=NO_RULE),
         metavar="COLUMN|REGEX",
         rule="changeable",
@@ -79,7 +75,6 @@ class Splits(Group, argument="splits"):
     block: Option[int | NoRule, int | None] = Option(
         "with `group_by`: give splits to blocks of N consecutive numbers in the file names of a group, not to the "
         "group; at a border between splits, images within N/20 numbers are left out",
-        heading="Splits",
         form=Number(NO_RULE, low=MIN_BLOCK, high=1 << 40),
         default_text="whole groups",
         metavar="N",
@@ -88,13 +83,12 @@ class Splits(Group, argument="splits"):
 
 
 @dataclass(frozen=True, kw_only=True)
-class ConvertOptions(Group):
+class ConvertOptions(Group, heading="Run"):
     """Options that decide what is written. Workers, runner, progress and the reject limit do not."""
 
     name: Option[str, str] = Option(
         "name of the dataset",
         default="dataset",
-        heading="Run",
         form=Identifier(),
         metavar="NAME",
         commands=OF_NEW_DATASETS,
@@ -136,7 +130,6 @@ class ConvertOptions(Group):
     accept: Option[Sequence[str], tuple[str, ...]] = Option(
         "go on although a finding with this code stops the conversion; its message has the command",
         default=(),
-        heading="Run",
         form=SeveralOf(words=tuple(ACCEPTABLE)),
         metavar="CODE",
         changes_bytes=False,

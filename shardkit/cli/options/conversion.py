@@ -57,7 +57,7 @@ class GroupedCommand(BeamOptionsCommand):
             if defined is not None and not shows_all and not self._is_common(defined):
                 num_left_out += 1
                 continue
-            heading = _OF_RUN if defined is None else defined.heading
+            heading = (defined and defined.heading) or _OF_RUN
             sections[heading].append((f"{line[0]:<{NAME_COLUMNS}}", line[1]))
         for heading, lines in sections.items():
             if lines:
