@@ -20,26 +20,15 @@ AS_RECOGNISED = "as it was recognised"  # the meaning of the first change of a q
 
 @dataclass(frozen=True, slots=True)
 class Refusal:
-    """Why a call is refused, and what to do.
+    """Why a call is refused, and what to do."""
 
-    Attributes:
-        problem: One sentence without a full stop: the file or folder, and what was found.
-        changes: Calls that would do, the most likely first.
-        remedy: What to do instead of another call, as an imperative without a full stop; '' for nothing.
-        appendix: What is printed below the changes, such as a program that makes a table; '' for nothing.
-    """
-
-    problem: str
-    changes: tuple[Change, ...] = ()
-    remedy: str = ""
-    appendix: str = ""
+    problem: str  # one sentence without a full stop: the file or folder, and what was found
+    changes: tuple[Change, ...] = ()  # calls that would do, the most likely first
+    remedy: str = ""  # what to do instead of another call, as an imperative without a full stop; '' for nothing
+    appendix: str = ""  # what is printed below the changes, such as a program that makes a table; '' for nothing
 
     def text(self, call: Call | None = None) -> str:
-        """Return the refusal for the user: commands on the command line, keywords in Python.
-
-        Args:
-            call: The user's call; None where it is not known.
-        """
+        """Return the refusal for the user: commands on the command line, keywords in Python."""
         ways = change_lines(self.changes, call)
         if not ways:
             said = "; ".join(filter(None, (self.problem, self.remedy)))
@@ -69,14 +58,7 @@ class _RefusedError(ShardkitError):
     call: Call | None
 
     def __init__(self, problem: str, changes: Sequence[Change] = (), *, remedy: str = "", appendix: str = "") -> None:
-        """Refuse a call.
-
-        Args:
-            problem: See `Refusal`.
-            changes: See `Refusal`.
-            remedy: See `Refusal`.
-            appendix: See `Refusal`.
-        """
+        """Refuse a call; see `Refusal`."""
         super().__init__(problem)
         self.refusal = Refusal(problem, tuple(changes), remedy, appendix)
         self.call = None
@@ -118,12 +100,7 @@ class RefusedDataError(_RefusedError, DataError):
 
 
 def also_offering(error: CallError, change: Change) -> RefusalError:
-    """Return an error that offers one more change.
-
-    Args:
-        error: The error.
-        change: The change, which comes last.
-    """
+    """Return an error that offers one more change."""
     known = error.refusal if isinstance(error, RefusalError) else Refusal(str(error))
     made = RefusalError(known.problem)
     made.refusal = replace(known, changes=(*known.changes, change))

@@ -80,7 +80,7 @@ def test_what_workers_run_and_what_fetches_examples_loads_neither_tensorflow_nor
 def test_the_pipelines_load_no_tensorflow_and_their_former_name_answers_and_names_the_present_one():
     names = ["tensorflow", "keras", "apache_beam"]
     program = "from shardkit.pipelines import ConvertImages as former\nfrom shardkit.beam import ConvertImages\n"
-    program += "import shardkit.beam.executor\nimport shardkit.pipelines.yaml_transforms as yaml\n"
+    program += "import shardkit.beam.conversion\nimport shardkit.pipelines.yaml_transforms as yaml\n"
     done = probe(f"{program}print(former is ConvertImages, yaml.write_dataset)", names)
     assert done.stdout == "True <class 'shardkit.beam.write_dataset.WriteDataset'>\nloaded: apache_beam\n"
     assert "shardkit.pipelines is now shardkit.beam" in done.stderr

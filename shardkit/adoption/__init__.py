@@ -3,11 +3,9 @@
 | module | contents |
 |---|---|
 | `adopting` | the options, and all steps in order |
-| `files` | which files, their splits, and the call that converts files that cannot be adopted |
-| `dataset_folder` | the folder that is written into; a second adoption of the same files |
+| `files` | which files, their splits, and the call that converts files that cannot be adopted; the dataset's folder |
 | `scanning`, `scan_files` | one file to the rows of its index; many files, on threads or Beam |
-| `merging` | what all scans found; the keys and features that follow from it |
-| `classes` | names of the classes, and what is said of all records |
+| `merging` | what all scans found; the keys, features and names of classes that follow from it |
 | `publishing` | indexes and the manifest |
 
 How files are found to be TFRecords, and what their features are, is in `dataset.foreign`, which the source of TFRecords

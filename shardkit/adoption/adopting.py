@@ -5,19 +5,21 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
-from shardkit.adoption.classes import choose_classes, found_lines
-from shardkit.adoption.dataset_folder import (
+from shardkit.adoption.files import (
     adopted_before,
+    assign_splits,
+    conversion_of,
     dataset_place,
+    find_files,
     own_datasets,
     refuse_changed,
+    refuse_compressed,
     refuse_other,
     refuse_own,
     refuse_read_only,
     unfinished,
 )
-from shardkit.adoption.files import assign_splits, conversion_of, find_files, refuse_compressed
-from shardkit.adoption.merging import merge_scans
+from shardkit.adoption.merging import choose_classes, found_lines, merge_scans
 from shardkit.adoption.publishing import Adoption, publish
 from shardkit.adoption.scan_files import ScanJob, scan_files
 from shardkit.dataset.foreign.files import ForeignFiles

@@ -83,8 +83,7 @@ def adopt(
     given = [os.fspath(one) for one in ([files] if isinstance(files, str | os.PathLike) else files)]
     if unlabelled and (label_feature is not None or label_type != "auto"):
         no_labels, feature, kind = named("unlabelled"), named("label_feature"), named("label_type")
-        msg = f"{no_labels} says that there are no labels, and {feature} or {kind} describes them; give one"
-        raise CallError(msg)
+        raise CallError(f"{no_labels} says that there are no labels, and {feature} or {kind} describes them; give one")
     pattern_of = {split_files: "*"} if isinstance(split_files, str) else dict(split_files or {})
     options = AdoptOptions(
         into=None if into is None else os.fspath(into),

@@ -43,9 +43,6 @@ def answering(call: Call, planned: Planned | None = None, *, shows_images: bool 
         call: The user's call.
         planned: Function that plans the call with a change, without decoding; None if no change can be planned.
         shows_images: Whether a question about the source also names images of each class of each reading.
-
-    Raises:
-        RefusalError: A refusal, with the call and with changes that work.
     """
     try:
         yield
@@ -185,12 +182,7 @@ def _rank(one: FoundChange, most: int) -> int:
 
 
 def values_with(call: Call, change: Change) -> dict[str, Any]:
-    """Return the values of the options of a changed call, for planning it on the listing only.
-
-    Args:
-        call: The user's call.
-        change: The change.
-    """
+    """Return the values of the options of a changed call, for planning it on the listing only."""
     values = {
         name: OPTIONS[name].form.read(name, value) if name in change.options else value
         for name, value in call.changed(change).given.items()

@@ -66,8 +66,7 @@ def append(
         dataset_url = location("DATASET", dataset)
         source_url, *also = source_locations(source)
         if pinned(dataset_url)[1] is not None:
-            msg = f"{dataset_url}: images are appended to the current dataset; leave out @sha256:…"
-            raise CallError(msg)
+            raise CallError(f"{dataset_url}: images are appended to the current dataset; leave out @sha256:…")
         try:
             manifest = read_manifest(dataset_url)
         except ManifestError:
@@ -75,8 +74,8 @@ def append(
             raise
         source_options, changed = append_values(manifest, source_url, given, also)
         from shardkit.api.executors import make_executor
+        from shardkit.conversion.planning.rules import as_in_dataset, generation_options
         from shardkit.conversion.writing.appending.append import Append
-        from shardkit.conversion.writing.appending.options import as_in_dataset, generation_options
         from shardkit.conversion.writing.conversion import Conversion
         from shardkit.conversion.writing.reject_limit import DEFAULT_MAX_REJECTED, RejectLimit
         from shardkit.parallel.progress import Silent
@@ -118,8 +117,8 @@ def _planning(call: "Call") -> "Callable[[Change], Plan]":
     def planned(change: "Change") -> "Plan":
         from shardkit.api.advice import values_with
         from shardkit.conversion.planning.choosing import NothingNewError
+        from shardkit.conversion.planning.rules import as_in_dataset, generation_options
         from shardkit.conversion.writing.appending.addition import Addition, AlreadyAppendedError
-        from shardkit.conversion.writing.appending.options import as_in_dataset, generation_options
         from shardkit.conversion.writing.source_plan import plan_source
         from shardkit.dataset.manifest import read_manifest
         from shardkit.parallel.progress import Silent
@@ -136,7 +135,6 @@ def _planning(call: "Call") -> "Callable[[Change], Plan]":
         try:
             return plan_source(source_url, source_options, options, ThreadExecutor(1), Silent(), addition=addition)
         except (AlreadyAppendedError, NothingNewError):
-            msg = f"{call.written} has all of these images already"
-            raise CallError(msg) from None
+            raise CallError(f"{call.written} has all of these images already") from None
 
     return planned

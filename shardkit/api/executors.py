@@ -23,16 +23,12 @@ def make_executor(
         workers: Number of threads in this process; None for one per core, or with options of Beam.
         say: Receives what may make the job fail.
         **places: Paths and URLs that driver and workers share, by the names for messages: SOURCE, OUTPUT.
-
-    Raises:
-        CallError: An option is unknown, does not fit the engine or the others, or is out of range.
-        MachineError: The engine does not answer.
     """
     if not beam_options:
         from shardkit.parallel.threads import ThreadExecutor
 
         return ThreadExecutor(number_of_workers(workers))
-    from shardkit.beam.executor import BeamExecutor
+    from shardkit.beam.conversion import BeamExecutor
     from shardkit.beam.options import ready_runner
 
     return BeamExecutor(ready_runner(beam_options, workers, say, **places))
@@ -43,13 +39,9 @@ def number_of_workers(workers: int | None) -> int:
 
     Args:
         workers: The number that the user gave; None for one per core that this process may use.
-
-    Raises:
-        CallError: It is below 1.
     """
     if workers is None:
         return this_host().threads
     if workers < 1:
-        msg = f"{named('workers')} must be at least 1; found {workers}"
-        raise CallError(msg)
+        raise CallError(f"{named('workers')} must be at least 1; found {workers}")
     return workers

@@ -33,29 +33,19 @@ Planned = Callable[[Change], "Plan"]
 
 @dataclass(frozen=True)
 class FoundChange:
-    """What a changed call would give.
-
-    Attributes:
-        change: The change.
-        num_examples: Number of its examples; None if it was not planned.
-        num_images: Number of the images that it reads, masks included.
-        splits: Names of its splits.
-        num_classes: Number of its classes.
-        mixed: The splits that folders in the paths of its examples mean, if it has none of them.
-        claims: The files in SOURCE that may hold labels, and that it does not read.
-        is_blind: Whether it says that the folders or the files' names are the labels, or that there are none.
-        gives: A digest of its examples, whatever folder their keys start at; '' if it was not planned.
-    """
+    """What a changed call would give."""
 
     change: Change
-    num_examples: int | None = None
-    num_images: int = 0
+    num_examples: int | None = None  # number of its examples; None if it was not planned
+    num_images: int = 0  # number of the images that it reads, masks included
     splits: frozenset[str] = frozenset()
     num_classes: int = 0
+    # The splits that folders in the paths of its examples mean, if it has none of them.
     mixed: frozenset[str] = frozenset()
-    claims: frozenset[Claim] = frozenset()
+    claims: frozenset[Claim] = frozenset()  # the files in SOURCE that may hold labels, and that it does not read
+    # Whether it says that the folders or the files' names are the labels, or that there are none.
     is_blind: bool = False
-    gives: str = ""
+    gives: str = ""  # a digest of its examples, whatever folder their keys start at; '' if it was not planned
 
     @property
     def is_recognised(self) -> bool:

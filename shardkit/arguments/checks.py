@@ -27,13 +27,7 @@ MAX_WEIGHT = 1e30  # weights become float32, which ends at 3e38, and losses are 
 
 
 def refused(name: str, wanted: str, found: Any) -> CallError:
-    """Return the error that names the argument, the rule and the value found.
-
-    Args:
-        name: Name of the argument.
-        wanted: The rule, after "must be".
-        found: The value.
-    """
+    """Return the error that names the argument, the rule, which follows "must be", and the value found."""
     shown = "a tensor" if _is_tensor(found) else repr(found)
     shown = shown if len(shown) <= MAX_SHOWN else shown[:MAX_SHOWN] + "…"
     return CallError(f"{name} must be {wanted}; found {shown}")
@@ -182,12 +176,6 @@ def normalise_fields(value: Any) -> None:
     """Check the fields of a frozen dataclass, and store what the checks return: a tuple for a list, an int for NumPy's.
 
     The check of a field is in its annotation: `seed: Annotated[int, whole_number(0)] = 0`.
-
-    Args:
-        value: The dataclass, in its `__post_init__`.
-
-    Raises:
-        CallError: A field is not what its check requires.
     """
     for name, check in _checks_of(value.__class__).items():
         object.__setattr__(value, name, check(name, getattr(value, name)))

@@ -22,26 +22,19 @@ _OF_SOURCES = {one.name for one in fields(SourceOptions)}
 def read_given(
     transform: Literal["ReadImages", "WriteDataset", "ConvertImages"], options: Mapping[str, Any]
 ) -> dict[str, Any]:
-    """Return the values of the options that the user gave to a transform, by name.
-
-    Raises:
-        CallError: There is no such option, the transform does not take it, or a value is wrong.
-    """
+    """Return the values of the options that the user gave to a transform, by name."""
     given = grouped(options)
     refuse_unknown(transform, given, argument_names("convert"))
     for name, why in _OF_THE_PIPELINE.items():
         if given.get(name) is not None:
-            msg = f"{transform} has no argument {name!r}: {why}"
-            raise CallError(msg)
+            raise CallError(f"{transform} has no argument {name!r}: {why}")
     read = read_arguments("convert", given)
     for name, value in read.items() if transform != "ConvertImages" else ():
         is_of_source = OPTIONS[name].heading in {"Source", "Reading"} or name in _OF_SOURCES
         if transform == "ReadImages" and not is_of_source:
-            msg = f"{name} does not say how a source is read; give it to WriteDataset"
-            raise CallError(msg)
+            raise CallError(f"{name} does not say how a source is read; give it to WriteDataset")
         if transform == "WriteDataset" and is_of_source and name not in _OF_ROWS:
-            msg = f"{name} says how a source is read; give it to ReadImages"
-            raise CallError(msg)
+            raise CallError(f"{name} says how a source is read; give it to ReadImages")
         if transform == "WriteDataset" and name == "check" and value == "header":
             msg = f"{named('check', 'header')} leaves images unread, and WriteDataset decodes each before it plans"
             raise CallError(f"{msg}; leave it out, or convert the source by ConvertImages")

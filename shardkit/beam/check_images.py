@@ -47,7 +47,6 @@ class CheckImages(beam.PTransform):  # type: ignore[misc] # Beam is untyped
         return self
 
     def expand(self, examples: Any) -> Any:
-        """See PTransform."""
         checked = examples | "Check" >> beam.ParDo(_Check(self._reader)).with_outputs(REJECTS, main="examples")
         found = CheckedExamples(
             examples=checked["examples"] | "TypeExamples" >> beam.Map(same).with_output_types(Example),

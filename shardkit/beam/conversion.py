@@ -1,17 +1,22 @@
-"""The steps of a conversion as a pipeline: list, check, plan, write, publish; `writing.job` has what they do."""
+"""The steps of a conversion as a pipeline: list, check, plan, write, publish (see `writing.job`); Beam's executor."""
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import apache_beam as beam
 
 from shardkit.beam.counters import count_in_beam
+from shardkit.beam.options import RunnerConfig
+from shardkit.beam.progress import run_with_progress, submit
 from shardkit.conversion.planning.plan_file import ShardTask
 from shardkit.conversion.writing.inventory_tasks import Batch, NamedPart, PartGroup
-from shardkit.conversion.writing.job import ConversionTask, InventoryTask
+from shardkit.conversion.writing.job import ConversionTask, InventoryTask, merge
 from shardkit.conversion.writing.output.finished_shards import SummaryRow
 from shardkit.conversion.writing.refusals import ListingSummary
+from shardkit.errors import CallError
+from shardkit.parallel.for_each import Work
+from shardkit.parallel.progress import Phase, ProgressListener
 
 
 def convert_task(tasks: Any) -> Any:
@@ -71,7 +76,7 @@ def _without_groups(task: Any) -> Any:  # of the same type
 
 def _list_rows(group: tuple[int, PartGroup], task: InventoryTask) -> Iterator[Batch]:
     count_in_beam()
-    return task.list_group(group)
+    return task.guard.call(task.inventory.list_group, group)
 
 
 def _summaries(batch: Batch, task: InventoryTask) -> list[ListingSummary]:
@@ -84,7 +89,7 @@ def _prove(task: InventoryTask, summaries: Iterable[ListingSummary]) -> bool:
 
 def _check(batch: Batch, task: InventoryTask, is_proved: bool) -> Iterable[NamedPart]:  # noqa: FBT001 - Beam's way
     count_in_beam()
-    return task.check_batch(batch) if is_proved else ()
+    return task.guard.call(task.inventory.check_listing, batch) if is_proved else ()
 
 
 def _keep_names(task: InventoryTask, names: Iterable[NamedPart]) -> Any:  # the task, of the same type
@@ -97,7 +102,7 @@ def _runs_to_merge(task: InventoryTask) -> list[list[str]]:
 
 
 def _merge(run: list[str], task: InventoryTask) -> Iterator[None]:
-    return task.merge(run)
+    return task.guard.call(merge, run)
 
 
 def _plan(task: ConversionTask, merged: Iterable[None]) -> list[ShardTask]:
@@ -107,8 +112,59 @@ def _plan(task: ConversionTask, merged: Iterable[None]) -> list[ShardTask]:
 
 def _write(shard: ShardTask, task: ConversionTask) -> Iterator[SummaryRow]:
     count_in_beam()
-    return task.write(shard)
+    return task.guard.call(task.steps.write, shard)
 
 
 def _publish(task: ConversionTask, summaries: Iterable[SummaryRow]) -> None:
     task.publish(summaries)
+
+
+@dataclass(frozen=True, slots=True)
+class BeamExecutor:
+    """Runs each work as a pipeline; see `parallel.for_each.Executor` and `conversion.writing.job.Engine`."""
+
+    runner: RunnerConfig
+
+    @property
+    def is_remote(self) -> bool:
+        return True
+
+    @property
+    def temp_location(self) -> str | None:
+        return self.runner.temp_location
+
+    def for_each(self, name: str, items: Sequence[Any], work: Work, phase: Phase) -> None:
+        """See Executor. Each worker gets as many items: see `beam.conversion.take_inventory`."""
+        pipeline = self.runner.pipeline()
+        _ = work_on_each(pipeline | f"Items{name}" >> beam.Create(items, reshuffle=False), name, work)
+        run_with_progress(self.runner, pipeline, phase)
+
+    def run_job(self, task: InventoryTask, phase: Phase) -> None:
+        run_with_progress(self.runner, self._pipeline_of(task), phase)
+
+    def refuse_submitting(self) -> None:
+        if self.runner.engine.ends_with_driver:
+            raise CallError(
+                f"a job of --runner={self.runner.engine.runner} ends with this process; to return before its end, run "
+                "it on Dataflow, or behind the --job_endpoint of a job server that runs already, with workers of its "
+                "own (--environment_type other than LOOPBACK)"
+            )
+
+    def submit_job(self, task: ConversionTask, listener: ProgressListener) -> None:
+        submit(self.runner, self._pipeline_of(task), listener)
+
+    def _pipeline_of(self, task: InventoryTask) -> beam.Pipeline:
+        pipeline = self.runner.pipeline()
+        tasks = pipeline | "Task" >> beam.Create([task], reshuffle=False)  # ConversionTask or InventoryTask
+        _ = convert_task(tasks) if isinstance(task, ConversionTask) else take_inventory(tasks)
+        return pipeline
+
+
+def work_on_each(items: Any, name: str, work: Work) -> Any:
+    """Items to nothing: the work is done for each, spread over the workers evenly."""
+    return items | f"Spread{name}" >> beam.Reshuffle() | name >> beam.FlatMap(_work, work)
+
+
+def _work(item: Any, work: Work) -> Iterable[Any]:
+    count_in_beam()
+    return work(item) or ()

@@ -9,8 +9,7 @@ from typing import Any
 import apache_beam as beam
 
 from shardkit.beam.arguments import read_given
-from shardkit.beam.conversion import convert_task
-from shardkit.beam.executor import BeamExecutor
+from shardkit.beam.conversion import BeamExecutor, convert_task
 from shardkit.beam.options import RunnerConfig
 from shardkit.beam.write_dataset import written_dataset
 from shardkit.conversion.option_values import absolute_location, conversion_values, location, source_locations
@@ -59,7 +58,6 @@ class ConvertImages(beam.PTransform):  # type: ignore[misc] # Beam is untyped
         )
 
     def expand(self, pipeline: Any) -> Any:
-        """See PTransform."""
         tasks = (
             pipeline
             | "Start" >> beam.Create([None], reshuffle=False)  # None

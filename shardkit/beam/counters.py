@@ -2,7 +2,7 @@
 
 from apache_beam.metrics import Metrics
 
-from shardkit.parallel.counting import count_with
+from shardkit.parallel.progress import count_with
 
 NAMESPACE = "shardkit"
 

@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 
 from apache_beam import coders
 
-from shardkit.conversion.inventory.schema import Reject
+from shardkit.conversion.inventory.columns import Reject
 from shardkit.dataset.manifest import Manifest
 from shardkit.naming import MANIFEST
 

@@ -37,14 +37,10 @@ def interruptible(seconds: float | None = None) -> Iterator[None]:
 
     Args:
         seconds: Time after which TimeOverError is raised in the body; None for no limit.
-
-    Raises:
-        CallError: There is a limit, and this is not the main thread.
     """
     if threading.current_thread() is not threading.main_thread():
         if seconds is not None:
-            msg = "a job with a limit of time runs in the main thread only"
-            raise CallError(msg)
+            raise CallError("a job with a limit of time runs in the main thread only")
         yield
         return
     watch = _Watch(math.inf if seconds is None else seconds)

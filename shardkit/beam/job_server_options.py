@@ -32,11 +32,7 @@ _BY_KIND = {"flink": _FLINK + _PORTABLE, "spark": _SPARK + _PORTABLE, "portable"
 
 
 def job_server_options(runner: str | None) -> frozenset[str]:
-    """Return the options of the job server that a runner talks to.
-
-    Args:
-        runner: Name of the runner; None if none is named.
-    """
+    """Return the options of the job server that a runner talks to."""
     return frozenset(f"--{name}" for name in _BY_KIND.get(engine_kind(runner), "").split())
 
 

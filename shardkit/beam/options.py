@@ -39,13 +39,9 @@ _TYPE = re.compile(r"^(?:shardkit\.[\w.]+|RuntimeError|OSError): (?=.)")  # of e
 
 @dataclass(frozen=True, slots=True)
 class RunnerConfig:
-    """The runner of pipelines and its options.
+    """The runner of pipelines and its options."""
 
-    Attributes:
-        flags: Options of Beam; ``--runner`` is one of them.
-    """
-
-    flags: tuple[str, ...]
+    flags: tuple[str, ...]  # options of Beam; ``--runner`` is one of them
 
     @property
     def temp_location(self) -> str | None:
@@ -83,12 +79,7 @@ class RunnerConfig:
         return _known_options(self.flags)
 
     def pipeline(self) -> Pipeline:
-        """Return an empty pipeline for this runner.
-
-        Raises:
-            CallError: Beam has no such runner, or the runner lacks an option.
-            MachineError: No job service answers.
-        """
+        """Return an empty pipeline for this runner."""
         refuse_failed(check_addresses(self.engine))
         try:
             # The name by which users find the job on its engine; one that Dataflow takes.
@@ -97,8 +88,7 @@ class RunnerConfig:
         except ValueError as error:  # an unknown runner, or an option that it lacks
             raise CallError(str(error)) from error
         except (ImportError, AttributeError) as error:  # a class by its path, or a runner whose packages are missing
-            msg = f"--runner={self.engine.runner} cannot be imported: {error}"
-            raise CallError(msg) from error
+            raise CallError(f"--runner={self.engine.runner} cannot be imported: {error}") from error
 
     def run(
         self,
@@ -115,10 +105,6 @@ class RunnerConfig:
             started: Function that is called with Beam's result when the engine has taken the job.
             seconds: Time after which TimeOverError is raised; None to wait.
             waits: Whether to wait for the end; otherwise the engine has taken the job.
-
-        Raises:
-            CallError: An option of the job server has a wrong value.
-            MachineError: The runner failed.
         """
         try:
             with interruptible(seconds):
@@ -126,8 +112,7 @@ class RunnerConfig:
                 started(pipeline.result)
                 state = pipeline.result.wait_until_finish() if waits else None
         except SystemExit as error:  # argparse, on options that it learned from the job server
-            msg = "the job server refuses the value of one of its options; see the line above"
-            raise CallError(msg) from error
+            raise CallError("the job server refuses the value of one of its options; see the line above") from error
         except CallError:
             raise
         except grpc.FutureTimeoutError as error:
@@ -167,18 +152,13 @@ def ready_runner(
         workers: The call's number of threads in this process, which must be None.
         say: Receives the warnings.
         **places: Paths and URLs that driver and workers share, by the names for messages: SOURCE, OUTPUT.
-
-    Raises:
-        CallError: An option or a path does not fit the engine, or no runner is named.
-        MachineError: Something does not answer.
     """
     runner = runner_config(beam_options)
     if workers is not None:
-        msg = (
+        raise CallError(
             f"{named('workers', workers)} is for threads of this process; with --runner={runner.engine.runner}, "
             "leave it out"
         )
-        raise CallError(msg)
     for check in check_runner(runner.engine, **places):
         if check.status == "failed":
             raise check.error()
@@ -188,35 +168,19 @@ def ready_runner(
 
 
 def runner_config(beam_options: Sequence[str]) -> RunnerConfig:
-    """Return the configuration for a call.
-
-    Args:
-        beam_options: Options of Beam, at least one.
-
-    Raises:
-        CallError: An option is unknown to Beam, or no runner is named.
-    """
+    """Return the configuration for a call."""
     refuse_unknown(tuple(beam_options), [])
     config = RunnerConfig(tuple(beam_options))
     if not config.engine.runner:
-        msg = (
+        raise CallError(
             f"{beam_options[0]} is an option of Apache Beam, and no runner is named; add --runner, such as "
             "--runner=FlinkRunner, or leave Beam's options out to work in threads of this process"
         )
-        raise CallError(msg)
     return config
 
 
 def refuse_unknown(flags: tuple[str, ...], own_options: list[str]) -> None:
-    """Refuse options that Beam does not have.
-
-    Args:
-        flags: Options of Beam.
-        own_options: Options of the command, for the hint.
-
-    Raises:
-        CallError: An option is unknown; the message names the most similar known one.
-    """
+    """Refuse options that Beam does not have."""
     parser = _parser()
     given, unknown = parser.parse_known_args(list(flags))
     passed_on = job_server_options(given.runner)
@@ -226,8 +190,7 @@ def refuse_unknown(flags: tuple[str, ...], own_options: list[str]) -> None:
         known = own_options + _names(parser) + sorted(passed_on)
         close = closest(unknown[0].split("=")[0], known)
         hint = f"; did you mean {close}?" if close else "; see `shardkit convert --help`, or Beam's own options"
-        msg = f"no such option: {unknown[0]}{hint}"
-        raise CallError(msg)
+        raise CallError(f"no such option: {unknown[0]}{hint}")
 
 
 def known_options() -> list[str]:

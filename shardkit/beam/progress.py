@@ -30,11 +30,7 @@ _CAUSES = (
 
 
 def run_with_progress(runner: RunnerConfig, pipeline: Pipeline, phase: Phase) -> None:
-    """Run a pipeline to its end and report its progress.
-
-    Raises:
-        MachineError: See RunnerConfig.run; or the phase's time is over.
-    """
+    """Run a pipeline to its end and report its progress."""
     done = threading.Event()  # the pipeline runs in this thread; see `interruptible`
     with job_servers_ended(), phase.listener.phase(phase.name, phase.total) as show:
         poll = threading.Thread(
@@ -50,8 +46,7 @@ def run_with_progress(runner: RunnerConfig, pipeline: Pipeline, phase: Phase) ->
             _stop(error, runner, pipeline, phase.listener, phase.stop)
             if not isinstance(error, TimeOverError):
                 raise
-            msg = f"no worker has answered for {phase.seconds:.0f} s: {_CAUSES}"
-            raise MachineError(msg) from None
+            raise MachineError(f"no worker has answered for {phase.seconds:.0f} s: {_CAUSES}") from None
         finally:
             done.set()
             poll.join()
@@ -59,11 +54,7 @@ def run_with_progress(runner: RunnerConfig, pipeline: Pipeline, phase: Phase) ->
 
 
 def submit(runner: RunnerConfig, pipeline: Pipeline, listener: ProgressListener) -> None:
-    """Give a pipeline to its engine, and say the job's name.
-
-    Raises:
-        MachineError: See RunnerConfig.run.
-    """
+    """Give a pipeline to its engine, and say the job's name."""
     try:
         runner.run(pipeline, waits=False)
     except BaseException as error:

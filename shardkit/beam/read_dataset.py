@@ -69,7 +69,6 @@ class ReadDataset(beam.PTransform):  # type: ignore[misc] # Beam is untyped; not
         return self
 
     def expand(self, pipeline: Any) -> Any:
-        """See PTransform."""
         place = os.fspath(self.dataset)
         place = place if "://" in place else os.path.abspath(os.path.expanduser(place))
         read = (

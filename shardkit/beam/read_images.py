@@ -14,12 +14,12 @@ from shardkit.beam.arguments import read_given
 from shardkit.beam.counters import NAMESPACE
 from shardkit.beam.elements import Box, Example, ReadExamples, Reject
 from shardkit.beam.staging import REJECTS, same, tagged_rejects
+from shardkit.conversion.inventory.checking import measure_files
 from shardkit.conversion.inventory.columns import MASK_PATH, TARGET, annotation_columns
-from shardkit.conversion.inventory.measuring import measure_files
 from shardkit.conversion.inventory.parts import ListingTotals
 from shardkit.conversion.inventory.source_files import are_records, image_path, image_start
 from shardkit.conversion.option_values import absolute_location, conversion_values, source_locations, source_texts
-from shardkit.conversion.staging.staged_source import ReadSource
+from shardkit.conversion.staging.staged_conversion import ReadSource
 from shardkit.conversion.writing.inventory_tasks import DECODE_BATCH_ROWS, PartGroup, list_parts, part_groups
 from shardkit.conversion.writing.source_plan import chooses_reading
 from shardkit.dataset.features import MASK, NO_LABEL
@@ -103,7 +103,6 @@ class ReadImages(beam.PTransform):  # type: ignore[misc] # Beam is untyped
         return self
 
     def expand(self, pipeline: Any) -> Any:
-        """See PTransform."""
         settle = _Settle(self._options, self._temp_location)
         sources = pipeline | "Source" >> beam.Create(
             [(0, "", list(map(absolute_location, self._sources)))], reshuffle=False
@@ -134,7 +133,6 @@ class ReadAllImages(beam.PTransform):  # type: ignore[misc] # Beam is untyped
         self._temp_location = None if temp_location is None else absolute_location(os.fspath(temp_location))
 
     def expand(self, folders: Any) -> Any:
-        """See PTransform."""
         settle = _Settle(self._options, self._temp_location)
         named = (
             folders
@@ -150,8 +148,7 @@ def _numbered(folders: Iterable[str]) -> Iterator[tuple[int, str, list[str]]]:
     for number, folder in enumerate(sorted({absolute_location(one).rstrip("/") for one in folders})):
         prefix = f"{folder.rpartition('/')[2]}/"
         if (other := prefixes.setdefault(prefix, folder)) != folder:
-            msg = f"{other} and {folder} have one name, and keys begin with it; rename one of them"
-            raise CallError(msg)
+            raise CallError(f"{other} and {folder} have one name, and keys begin with it; rename one of them")
         yield number, prefix, [folder]
 
 

@@ -11,8 +11,7 @@ from apache_beam.utils.windowed_value import WindowedValue
 
 from shardkit.beam.counters import NAMESPACE
 from shardkit.beam.elements import Reject
-from shardkit.conversion.staging.staged_before import StagedBefore
-from shardkit.conversion.staging.staged_part import StagingOptions, begin_staging
+from shardkit.conversion.staging.staged_part import StagedBefore, StagingOptions, begin_staging
 from shardkit.conversion.staging.stager import OF_IMAGE, Stager
 from shardkit.conversion.writing.output import output_folder as outputs
 from shardkit.storage import open_folder, os_errors_as

@@ -17,9 +17,8 @@ from shardkit.beam.staging import REJECTS, StageImages, same
 from shardkit.conversion.option_values import location, option_values
 from shardkit.conversion.planning.plan_file import ShardTask
 from shardkit.conversion.staging.rows import refuse_unknown_fields
-from shardkit.conversion.staging.staged_conversion import StagedConversion
+from shardkit.conversion.staging.staged_conversion import ReadSource, StagedConversion
 from shardkit.conversion.staging.staged_part import StagedPart, StagingOptions
-from shardkit.conversion.staging.staged_source import ReadSource
 from shardkit.conversion.writing.reject_limit import DEFAULT_MAX_REJECTED, RejectLimit
 from shardkit.dataset.foreign.inferring import LayoutOverrides
 from shardkit.dataset.manifest import read_manifest
@@ -177,12 +176,11 @@ def _read_published(_: None, output_url: str) -> Iterator[Any]:
 
 def _refuse_unbounded(rows: Any) -> None:
     if not rows.is_bounded:
-        msg = (
+        raise CallError(
             "WriteDataset writes a dataset once, when all rows are there, and this PCollection is unbounded; write the "
             "images of each window to a folder, such as by beam.io.fileio.WriteToFiles, and add each folder with "
             "shardkit.append(DATASET, FOLDER)"
         )
-        raise CallError(msg)
 
 
 def _refuse_other_rows(element_type: Any) -> None:

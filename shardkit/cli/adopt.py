@@ -7,7 +7,7 @@ import click
 
 from shardkit.cli.options.beam import SEPARATOR, unknown_option
 from shardkit.cli.options.conversion import click_option, read_classes, refuse_unknown_options
-from shardkit.cli.options.log_format import log_format_option
+from shardkit.cli.options.output import log_format_option
 from shardkit.errors import CallError
 from shardkit.options.groups import OPTIONS
 
@@ -83,16 +83,11 @@ def adopt(ctx: click.Context, /, files: tuple[str, ...], quiet: bool, log_format
 
 
 def _split_patterns(given: tuple[str, ...]) -> dict[str, str]:
-    """Return the pattern of each split.
-
-    Raises:
-        CallError: A split is named twice.
-    """
+    """Return the pattern of each split."""
     patterns: dict[str, str] = {}
     for one in given:
         name, _, pattern = one.partition("=")
         if name in patterns:
-            msg = f"--split-files {name} is given twice; use one pattern, such as {name}=part-[0-3]*"
-            raise CallError(msg)
+            raise CallError(f"--split-files {name} is given twice; use one pattern, such as {name}=part-[0-3]*")
         patterns[name] = pattern or "*"
     return patterns

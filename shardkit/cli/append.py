@@ -4,8 +4,7 @@ from typing import Any
 
 import click
 
-from shardkit.cli.options.conversion import arguments_from, conversion_options
-from shardkit.cli.options.several_sources import SeveralSourcesCommand, sources_of
+from shardkit.cli.options.conversion import SeveralSourcesCommand, arguments_from, conversion_options, sources_of
 
 
 @click.command(cls=SeveralSourcesCommand)
@@ -33,7 +32,7 @@ def append(dataset: str, source: str, quiet: bool, log_format: str, **given: Any
     with terminal.starting("shardkit.conversion.writing.conversion"):
         sources = sources_of(source, given)
     outcome = append(dataset, sources, **arguments_from(given, dataset, source), listener=terminal)
-    from shardkit.cli.printing.append_summary import append_summary, nothing_new_line
+    from shardkit.cli.printing.summary import append_summary, nothing_new_line
 
     if outcome.unchanged and outcome.left_out:
         terminal.say(nothing_new_line(outcome, dataset, source))

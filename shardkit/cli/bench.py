@@ -9,9 +9,8 @@ import click
 
 from shardkit.__main__ import INTERRUPTED
 from shardkit.bench.settings import Dtype
-from shardkit.cli.options.log_format import log_format_option
-from shardkit.cli.progress.displays import is_live
-from shardkit.cli.progress.json_log import JSON
+from shardkit.cli.options.output import log_format_option
+from shardkit.cli.progress.displays import JSON, is_live
 
 if TYPE_CHECKING:
     from shardkit.cli.terminal import Terminal

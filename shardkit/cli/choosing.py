@@ -29,14 +29,7 @@ def may_ask(error: BaseException) -> bool:
 
 
 def choose(error: UnclearError) -> list[str] | None:
-    """Ask, and save the answer in the current folder.
-
-    Returns:
-        The words of the call to run now; None if the user does not want any.
-
-    Raises:
-        CallError: The reading that the user has edited cannot be read.
-    """
+    """Ask, save the answer in the current folder, and return the words of the call to run now; None for no call."""
     call, changes = error.call, error.refusal.changes[:_MOST]
     assert call is not None  # noqa: S101 - `may_ask` has seen it
     click.echo(fitted(escape_controls(error.refusal.problem)), err=True)
@@ -111,5 +104,4 @@ def _free_path(source: str, text: str) -> str:
         with open(path, encoding="utf-8", errors="replace") as file:
             if file.read() == text:
                 return path
-    msg = f"{name}.reading.yaml and 999 more exist; remove those that are not needed"
-    raise CallError(msg)
+    raise CallError(f"{name}.reading.yaml and 999 more exist; remove those that are not needed")

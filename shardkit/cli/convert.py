@@ -6,8 +6,7 @@ from typing import Any
 import click
 
 from shardkit.cli.options.config_file import config_option
-from shardkit.cli.options.conversion import arguments_from, conversion_options
-from shardkit.cli.options.several_sources import SeveralSourcesCommand, sources_of
+from shardkit.cli.options.conversion import SeveralSourcesCommand, arguments_from, conversion_options, sources_of
 
 
 @click.command(cls=SeveralSourcesCommand)

@@ -4,8 +4,7 @@ from pathlib import Path
 
 import click
 
-from shardkit.cli.options.log_format import log_format_option
-from shardkit.cli.options.output_file import OutputFile
+from shardkit.cli.options.output import OutputFile, log_format_option
 
 
 @click.command()

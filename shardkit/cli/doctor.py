@@ -108,7 +108,7 @@ def _check_workers(
     seconds = timeout or (DATAFLOW_SECONDS if is_slow else ANSWER_SECONDS)
     executor: Executor = ThreadExecutor(1)
     if runner is not None:
-        from shardkit.beam.executor import BeamExecutor
+        from shardkit.beam.conversion import BeamExecutor
 
         executor = BeamExecutor(runner)
         terminal.say(f"asking the workers, for {seconds} s at most (--timeout) …")

@@ -62,11 +62,10 @@ def export(dataset: str, target: str, output: str | None, quiet: bool, **facts: 
     manifest, given = read_manifest(dataset), Facts(**facts)
     folder, digest = pinned(dataset)
     if digest is not None and read_manifest(folder).digest != digest:
-        msg = (
+        raise CallError(
             f"{dataset}: an export describes a dataset with everything that was appended; to export it as it was, "
             f"first write that to a folder of its own: shardkit convert {shlex.quote(dataset)} NEW"
         )
-        raise CallError(msg)
     terminal = Terminal(quiet=quiet)
     with terminal.phase("exporting", None):
         done = export_dataset(manifest, target, manifest.root if output is None else open_folder(output), given)

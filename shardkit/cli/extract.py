@@ -4,7 +4,7 @@ import contextlib
 
 import click
 
-from shardkit.cli.options.log_format import log_format_option
+from shardkit.cli.options.output import log_format_option
 
 
 @click.command()

@@ -56,11 +56,7 @@ def _contents(pages: dict[str, Path]) -> str:
 
 
 def _found(page: str, pages: dict[str, Path]) -> str | None:
-    """Return the name of the page that was asked for; its folder may be left out if only one page has the name.
-
-    Raises:
-        CallError: Several pages have the name, or it is that of a command.
-    """
+    """Return the name of the page that was asked for; its folder may be left out if only one page has the name."""
     name = page.strip("/").removesuffix(".md").removesuffix("/README")
     if name in pages:
         return name
@@ -75,11 +71,7 @@ def _found(page: str, pages: dict[str, Path]) -> str | None:
 
 
 def _pages_with(words: str, pages: dict[str, Path]) -> str:
-    """Return the pages that have all words, those with most headings and lines about them first, with some lines.
-
-    Raises:
-        CallError: No page has them.
-    """
+    """Return the pages that have all words, those with most headings and lines about them first, with some lines."""
     wanted = words.casefold().split()
     found = []
     for name, file in pages.items():

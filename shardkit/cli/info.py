@@ -72,11 +72,7 @@ def info(dataset: str, as_json: bool, rejected: bool, command: bool, reading: bo
 
 
 def _show_reading(manifest: "Manifest", *, as_json: bool) -> None:
-    """Print how a dataset's source was read.
-
-    Raises:
-        CallError: The dataset does not remember it.
-    """
+    """Print how a dataset's source was read."""
     from shardkit.cli.terminal import echo_json
     from shardkit.errors import CallError
     from shardkit.sources.readings.text import as_config, from_data

@@ -16,8 +16,15 @@ import click
 
 from shardkit.__main__ import AT_START, end_interrupted
 from shardkit.cli.options.beam import unknown_option
-from shardkit.cli.progress.displays import ERASE_LINE, is_live
-from shardkit.cli.progress.json_log import JSON, capture_other_output, json_line, log_format_of, write_json
+from shardkit.cli.progress.displays import (
+    ERASE_LINE,
+    JSON,
+    capture_other_output,
+    is_live,
+    json_line,
+    log_format_of,
+    write_json,
+)
 from shardkit.cli.terminal import coloured, escape_controls, fitted
 from shardkit.errors import CallError, MachineError, ShardkitError
 from shardkit.extras import missing_extra

@@ -5,9 +5,13 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from shardkit.cli.options.config_file import config_option
-from shardkit.cli.options.conversion import arguments_from, conversion_options
-from shardkit.cli.options.dataset_call import has_conversion_options
-from shardkit.cli.options.several_sources import SeveralSourcesCommand, sources_of
+from shardkit.cli.options.conversion import (
+    SeveralSourcesCommand,
+    arguments_from,
+    conversion_options,
+    has_conversion_options,
+    sources_of,
+)
 
 if TYPE_CHECKING:
     from shardkit.cli.terminal import Terminal
@@ -71,11 +75,11 @@ def plan(
     arguments = arguments_from(given, source)
     planned = plan(sources, **arguments, explain=explain, listener=terminal)
     if write_config is not None:
-        from shardkit.cli.options.written_config import write_config as write
+        from shardkit.cli.options.config_file import write_config as write
         from shardkit.conversion.arguments import read_arguments
 
         write(write_config, planned.source, read_arguments("plan", arguments))
-    from shardkit.cli.printing.plan_json import plan_json
+    from shardkit.cli.printing.dataset_plan import plan_json
     from shardkit.cli.printing.summary import exceeds, plan_summary
 
     if as_json:

@@ -6,8 +6,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from shardkit.cli.options.log_format import log_format_option
-from shardkit.cli.options.output_file import OutputFile
+from shardkit.cli.options.output import OutputFile, log_format_option
 
 if TYPE_CHECKING:
     from shardkit.records.contact_sheet import Tile

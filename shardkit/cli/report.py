@@ -5,10 +5,13 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from shardkit.cli.options.conversion import arguments_from, conversion_options
-from shardkit.cli.options.dataset_call import refuse_conversion_options
-from shardkit.cli.options.groups import GroupedCommand
-from shardkit.cli.options.output_file import OutputFile
+from shardkit.cli.options.conversion import (
+    GroupedCommand,
+    arguments_from,
+    conversion_options,
+    refuse_conversion_options,
+)
+from shardkit.cli.options.output import OutputFile
 
 if TYPE_CHECKING:
     from shardkit.cli.terminal import Terminal
@@ -83,8 +86,7 @@ def report(
     manifest = find_dataset(source) if source else None
     if manifest is None:
         if source_folder is not None:
-            msg = f"--source-folder is for a dataset, and {source} is none: its own files are read"
-            raise CallError(msg)
+            raise CallError(f"--source-folder is for a dataset, and {source} is none: its own files are read")
         if fixes is not None:
             msg = f"--fixes is for a dataset, and {source} is none: convert it, and correct the labels of the dataset"
             raise CallError(msg)

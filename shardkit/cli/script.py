@@ -42,8 +42,7 @@ def script(dataset: str, library: "Library", style: "Style | None") -> None:
     from shardkit.programs.choosing import program_for
 
     if style == "fit" and library != "keras":
-        msg = f"--style fit is for --for keras; leave it out with --for {library}"
-        raise CallError(msg)
+        raise CallError(f"--style fit is for --for keras; leave it out with --for {library}")
     with Terminal().phase("reading", None):
         program = program_for(read_manifest(dataset), dataset, library, style or "fit")
     click.echo(program, nl=False)

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import click
 
-from shardkit.cli.options.output_file import OutputFile
+from shardkit.cli.options.output import OutputFile
 
 _PICTURE_SIDE = 1600  # pixels
 

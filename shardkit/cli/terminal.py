@@ -12,9 +12,8 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from shardkit.cli.progress import displays
-from shardkit.cli.progress.json_log import JSON, LOG_FORMATS, write_json, write_progress
-from shardkit.cli.progress.measure import Progress
-from shardkit.cli.progress.text import plain_line
+from shardkit.cli.progress.displays import JSON, LOG_FORMATS, write_json, write_progress
+from shardkit.cli.progress.measure import Progress, plain_line
 from shardkit.naming import printable, printable_json
 
 if TYPE_CHECKING:
@@ -53,13 +52,7 @@ class Terminal:
     def __init__(
         self, *, quiet: bool = False, log_format: str = LOG_FORMATS[0], rejected_word: str = "rejected"
     ) -> None:
-        """Create a listener.
-
-        Args:
-            quiet: Whether nothing is shown.
-            log_format: "text" or "json", for what goes to standard error.
-            rejected_word: What progress calls rejected images: "3 rejected".
-        """
+        """Create a listener."""
         self._quiet, self._is_json = quiet, log_format == JSON
         self._rejected_word = rejected_word
         self._live = displays.LiveLine()
@@ -81,13 +74,7 @@ class Terminal:
 
     @contextlib.contextmanager
     def phase(self, name: str, total: int | None, *, unit: str = "images") -> Iterator["Show"]:
-        """Begin a phase; see ProgressListener.
-
-        Args:
-            name: Name of the phase, such as "writing".
-            total: Number of all; None if unknown.
-            unit: What is counted, in the plural.
-        """
+        """Begin a phase that counts `unit`, in the plural; see ProgressListener."""
         progress = Progress(name, total, time.monotonic(), unit=unit, rejected_word=self._rejected_word)
 
         def show(done: int, total: int | None = None, rejected: int | None = None, /) -> None:
@@ -98,11 +85,7 @@ class Terminal:
 
     @contextlib.contextmanager
     def starting(self, module: str) -> Iterator[None]:
-        """Show on a live terminal that the command has begun, while a module is loaded and a store is asked.
-
-        Args:
-            module: Name of the module, which takes up to a second to load.
-        """
+        """Show on a live terminal that the command has begun, while a module is loaded and a store is asked."""
         with contextlib.ExitStack() as stack:
             if displays.is_live() and not (self._quiet or self._is_json):
                 stack.enter_context(self._live.shown(Progress("starting", None, time.monotonic())))

@@ -7,7 +7,7 @@ import click
 
 from shardkit.cli.options.beam import BeamOptionsCommand
 from shardkit.cli.options.conversion import refuse_unknown_options
-from shardkit.cli.options.log_format import log_format_option
+from shardkit.cli.options.output import log_format_option
 
 if TYPE_CHECKING:
     from shardkit.cli.terminal import Terminal

@@ -87,7 +87,6 @@ def read_arguments(command: Literal["convert", "plan", "append"], given: Mapping
 
     Raises:
         UnknownArgumentError: There is no such argument; the message says where it belongs, or suggests another one.
-        CallError: A value is wrong.
     """
     refuse_unknown(command, given, argument_names(command))
     read: dict[str, Any] = {}
@@ -106,11 +105,7 @@ def read_arguments(command: Literal["convert", "plan", "append"], given: Mapping
 
 
 def grouped(values: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the arguments of a function for options by name, as a command line has them; the inverse of a group.
-
-    Args:
-        values: Values of options by name, and arguments that are no options, which stay as they are.
-    """
+    """Return the arguments of a function for options by name, as a command line has them; the inverse of a group."""
     made: dict[str, Any] = {}
     of_groups: dict[str, dict[str, Any]] = {}
     for name, value in values.items():
@@ -166,5 +161,4 @@ def _as_group(name: str, value: Any) -> Group:
         return value  # type: ignore[return-value]
     if name in OPTIONS and not isinstance(value, Group):
         return made(value)  # type: ignore[no-any-return]
-    msg = f"{name} must be {made.__name__}(...); found {value!r}"
-    raise CallError(msg)
+    raise CallError(f"{name} must be {made.__name__}(...); found {value!r}")

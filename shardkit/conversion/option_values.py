@@ -19,20 +19,11 @@ if TYPE_CHECKING:
 
 
 def location(what: str, path: str | os.PathLike[str]) -> str:
-    """Return a path or URL as text.
-
-    Args:
-        what: Name of the argument, for the message.
-        path: The path or URL.
-
-    Raises:
-        CallError: It is empty, or no path.
-    """
+    """Return a path or URL as text."""
     from shardkit.arguments.checks import folder
 
     if path == "":  # for example an undefined variable of a shell; not the working directory
-        msg = f"{what} may not be empty; for the working directory write ."
-        raise CallError(msg)
+        raise CallError(f"{what} may not be empty; for the working directory write .")
     return folder(what, path)
 
 
@@ -46,15 +37,10 @@ def absolute_location(path: str) -> str:
 
 
 def source_locations(source: str | os.PathLike[str] | Sequence[str | os.PathLike[str]]) -> list[str]:
-    """Return SOURCE, or all of several, as text.
-
-    Raises:
-        CallError: There is none, or one cannot be a source; see `source_location`.
-    """
+    """Return SOURCE, or all of several, as text."""
     several = _several(source)
     if not several:
-        msg = "SOURCE may not be an empty list; give a folder, or several"
-        raise CallError(msg)
+        raise CallError("SOURCE may not be an empty list; give a folder, or several")
     return list(map(source_location, several))
 
 
@@ -71,11 +57,7 @@ def _several(source: str | os.PathLike[str] | Sequence[str | os.PathLike[str]]) 
 
 
 def source_location(source: str | os.PathLike[str]) -> str:
-    """Return SOURCE as text.
-
-    Raises:
-        CallError: It is empty, a pattern of files, or an image file.
-    """
+    """Return SOURCE as text."""
     from shardkit.sources.given_files import files_refusal, pattern_refusal
 
     text = location("SOURCE", source)
@@ -107,11 +89,6 @@ def conversion_values(
         say: Receives a sentence about the rules of datasets.
         also: Further sources.
         output: The output folder, whose dataset or unfinished conversion may remember how the source is read.
-
-    Raises:
-        CallError: The options do not go together, or several datasets have different rules.
-        ManifestError: A dataset is damaged.
-        MachineError: A dataset cannot be read.
     """
     from shardkit.conversion.planning.rules import inherit
 
@@ -124,15 +101,7 @@ def conversion_values(
 
 
 def option_values(given: Mapping[str, Any], source: str = "") -> "tuple[SourceOptions, ConvertOptions]":
-    """Return the option values of a call whose source is no dataset.
-
-    Args:
-        given: See conversion_values.
-        source: SOURCE; '' for none.
-
-    Raises:
-        CallError: The options do not go together.
-    """
+    """Return the option values of a call whose source is no dataset."""
     from shardkit.options.groups import ConvertOptions
 
     source_options = _source_options(given, source)
@@ -142,13 +111,8 @@ def option_values(given: Mapping[str, Any], source: str = "") -> "tuple[SourceOp
 def append_values(
     manifest: "Manifest", source: str, given: Mapping[str, Any], also: Sequence[str] = ()
 ) -> "tuple[SourceOptions, dict[str, Any]]":
-    """Return the options of the source, and the rules that an append overrules.
-
-    Raises:
-        CallError: An argument is wrong, or a rule differs from the dataset's.
-    """
-    from shardkit.conversion.planning.rules import refuse_other_rules
-    from shardkit.conversion.writing.appending.options import OVERRULED
+    """Return the options of the source, and the rules that an append overrules."""
+    from shardkit.conversion.planning.rules import OVERRULED, refuse_other_rules
 
     of_source = {name: value for name, value in given.items() if name != "readmit"}
     remembered = _recalled(manifest.source, manifest.root.url, is_continued=False)
@@ -162,15 +126,10 @@ def append_values(
 
 
 def _without_hashed(given: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the options that the user gave, without those that a manifest has only a hash of.
-
-    Raises:
-        CallError: Splits are kept and divided.
-    """
+    """Return the options that the user gave, without those that a manifest has only a hash of."""
     if "splits" in given and given["splits"] is None and given.get("splits_of"):
         keeps, divides = named("splits", "own"), named("splits_of")
-        msg = f"{keeps} keeps all splits of SOURCE, and {divides} divides some; give one of them"
-        raise CallError(msg)
+        raise CallError(f"{keeps} keeps all splits of SOURCE, and {divides} divides some; give one of them")
     return {name: value for name, value in given.items() if not isinstance(OPTIONS[name].form, Hashed)}
 
 
@@ -262,8 +221,7 @@ def _source_options(
     if reading is not None:
         if base is None and _is_dataset(source):
             what = named(next(name for name in EXPLICIT if given.get(name)))
-            msg = f"{source} is a dataset, which says how it is read; leave out {what}"
-            raise CallError(msg)
+            raise CallError(f"{source} is a dataset, which says how it is read; leave out {what}")
         kept = {name: given[name] for name in ("group_by", "readmit", "drop_repeated_boxes") if name in given}
         # What is ignored, and what images without annotation are, does not change how files are read.
         is_base = base is not None and replace(base, ignore=reading.ignore) == replace(
@@ -274,8 +232,7 @@ def _source_options(
     if given.get("unlabelled"):
         if given.get("layout") not in {None, "unlabelled"}:
             both = named("unlabelled"), named("layout", given["layout"])
-            msg = f"{both[0]} is a layout, and so is {both[1]}; give one of them"
-            raise CallError(msg)
+            raise CallError(f"{both[0]} is a layout, and so is {both[1]}; give one of them")
         options["layout"] = "unlabelled"
     for name, read in (("drop", DropList.of), ("labels", Corrections.of)):
         if name in options:

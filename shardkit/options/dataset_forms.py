@@ -30,11 +30,10 @@ class BitDepth(Form):
         found = _SCALE.fullmatch(str(given))
         low, high = (int(found[1]), int(found[2])) if found else (0, 0)
         if not low < high < 1 << 16:
-            msg = (
+            raise CallError(
                 f"{named(option)} is high, scale=auto, or scale=LOW:HIGH with two samples of 0 to 65535, the least "
                 f"first, such as scale=0:4095; found {given!r}"
             )
-            raise CallError(msg)
         return f"scale={low}:{high}"
 
 
@@ -45,28 +44,22 @@ class Colour(Form):
     def _read(self, option: str, given: Any) -> str:
         colour = _COLOURS.get(str(given).lower(), str(given).lower())
         if not _HEX.fullmatch(colour):
-            msg = f"{named(option)} is {', '.join(_COLOURS)} or #RRGGBB; found {given!r}"
-            raise CallError(msg)
+            raise CallError(f"{named(option)} is {', '.join(_COLOURS)} or #RRGGBB; found {given!r}")
         return colour
 
 
 @dataclass(frozen=True, slots=True)
 class ImageSize(Form):
-    """Height and width in pixels.
+    """Height and width in pixels."""
 
-    Attributes:
-        max_side: Greatest permitted height and width.
-    """
-
-    max_side: int = 1 << 16
+    max_side: int = 1 << 16  # greatest permitted height and width
 
     def _read(self, option: str, given: Any) -> tuple[int, int]:
         size = parsing.parse_image_size("x".join(map(str, given)) if isinstance(given, (list, tuple)) else str(given))
         for side in size:
             parsing.within(option, side, 1, self.max_side)
         if math.prod(size) > _MAX_AREA:
-            msg = f"{named(option, size)} has more than {_MAX_AREA:,} pixels; choose a smaller one"
-            raise CallError(msg)
+            raise CallError(f"{named(option, size)} has more than {_MAX_AREA:,} pixels; choose a smaller one")
         return size
 
     def _text(self, value: Any) -> str:
@@ -77,7 +70,6 @@ class ImageSize(Form):
         return None if value is None else parsing.image_size_text(value)
 
     def from_json(self, written: Any) -> Any:
-        """See `Form`."""
         return None if written is None else parsing.parse_image_size(written)
 
 
@@ -108,7 +100,6 @@ class Shares(Form):
         return None if value is None else {split: str(share) for split, share in value.items()}
 
     def from_json(self, written: Any) -> Any:
-        """See `Form`."""
         return None if written is None else ReadShares({name: Fraction(share) for name, share in written.items()})
 
 
@@ -132,7 +123,6 @@ class SplitNames(Form):
         return list(value)
 
     def from_json(self, written: Any) -> Any:
-        """See `Form`."""
         return tuple(written)
 
 

@@ -25,48 +25,30 @@ Value = TypeVar("Value")
 
 @dataclass(eq=False)
 class Option(Generic[Given, Value]):
-    """One option of a conversion: what users give, and what it is read as.
+    """One option of a conversion: what users give, and what it is read as."""
 
-    Attributes:
-        help: What it means: phrases without a final full stop where they are short. `` `fit=pad` `` is an option with
-            its value; who prints the text writes it as a flag or as a keyword.
-        heading: The section of the help and of the page.
-        form: Notation of its values.
-        default: Value if nothing is given, and for rules: if the source is no dataset.
-        default_text: What the help says about the default in place of the value, such as ``detected``.
-        flag: Its flag: ``--max-side``; that of its name by default.
-        other_flags: Other spellings of the flag.
-        off_flag: The flag of False, ``--keep-metadata``; None if False is only the default.
-        metavar: Placeholder of its value in the help; None for choices and switches.
-        json_name: Its key in the options of a manifest; None if it is not there. Rules have their own name by default.
-        changes_bytes: Whether it can change the bytes that are written.
-        rule: Whether a dataset's later life keeps it: ``fixed`` if appended images have to follow it, ``changeable`` if
-            an append may give another one. None if it is no rule.
-        is_common: Whether most people need it; the short help shows these.
-        commands: The commands that have it, of convert, plan and append.
-        name: Its name in Python and in messages, such as ``max_side``: that of the field.
-        group: The argument of the Python functions that holds it: ``stored``. "" if it is an argument itself.
-        group_class: Name of the group's class: ``Stored``.
-    """
-
+    # What it means: phrases without a final full stop where they are short. `` `fit=pad` `` is an option with its
+    # value, which is printed as a flag or as a keyword.
     help: str
     _: KW_ONLY
-    heading: Heading
+    heading: Heading | None = None  # the section of the help and of the page; that of its group by default
     form: Form = Form()  # noqa: RUF009 - frozen
-    default: Any = None
-    default_text: str | None = None
-    flag: str = ""
-    other_flags: tuple[str, ...] = ()
-    off_flag: str | None = None
-    metavar: str | None = None
-    json_name: str | None = None
-    changes_bytes: bool = True
+    default: Any = None  # value if nothing is given, and for rules: if the source is no dataset
+    default_text: str | None = None  # what the help says about the default in place of the value, such as ``detected``
+    flag: str = ""  # ``--max-side``; that of its name by default
+    other_flags: tuple[str, ...] = ()  # other spellings of the flag
+    off_flag: str | None = None  # the flag of False, ``--keep-metadata``; None if False is only the default
+    metavar: str | None = None  # placeholder of its value in the help; None for choices and switches
+    json_name: str | None = None  # its key in the options of a manifest, if it is there; that of a rule is its name
+    changes_bytes: bool = True  # whether it can change the bytes that are written
+    # Whether a dataset's later life keeps it: ``fixed`` if appended images have to follow it, ``changeable`` if an
+    # append may give another one. None if it is no rule. That of its group by default.
     rule: Rule | None = None
-    is_common: bool = False
-    commands: tuple[str, ...] = ("convert", "plan", "append")
-    name: str = field(init=False, default="")
-    group: str = field(init=False, default="")
-    group_class: str = field(init=False, default="")
+    is_common: bool = False  # whether most people need it; the short help shows these
+    commands: tuple[str, ...] = ("convert", "plan", "append")  # those that have it
+    name: str = field(init=False, default="")  # in Python and in messages, such as ``max_side``: that of the field
+    group: str = field(init=False, default="")  # the argument of the functions that holds it, or "": ``stored``
+    group_class: str = field(init=False, default="")  # name of the group's class: ``Stored``
 
     @overload
     def __get__(self, group: None, owner: type) -> Given: ...
@@ -112,16 +94,18 @@ class Group:
     """Values of several options, each of which is read and checked alone: others may be those of a dataset.
 
     A subclass names the argument of the Python functions that holds it; without one, its options are arguments
-    themselves. `given_options` has the names of those that were given: the others are defaults, in whose place the
-    rules of a dataset count. None is the same as not given; ``"none"`` is what overrules a rule.
+    themselves. Its heading and rule are those of its options that name no others. `given_options` has the names of
+    those that were given: the others are defaults, in whose place the rules of a dataset count. None is the same as not
+    given; ``"none"`` is what overrules a rule.
     """
 
     given_options: frozenset[str] = frozenset()
 
-    def __init_subclass__(cls, argument: str = "") -> None:
+    def __init_subclass__(cls, argument: str = "", heading: Heading | None = None, rule: Rule | None = None) -> None:
         options = {name: one for name, one in vars(cls).items() if isinstance(one, Option)}
         for name, one in options.items():
             one.name, one.group, one.group_class = name, argument, cls.__name__ if argument else ""
+            one.heading, one.rule = one.heading or heading, one.rule or rule
             one.flag = one.flag or "--" + name.replace("_", "-")
             one.json_name = one.json_name or (name if one.rule else None)
             cls.__annotations__[name] = get_args(cls.__annotations__[name])[0] | None  # what the constructor takes
@@ -149,11 +133,6 @@ def written_options() -> dict[str, Option[Any, Any]]:
 
 def refuse_unknown(called: str, given: Mapping[str, Any], known: list[str]) -> None:
     """Refuse arguments that a function or a group does not have.
-
-    Args:
-        called: Its name.
-        given: The arguments by name.
-        known: The arguments that it has.
 
     Raises:
         UnknownArgumentError: One is unknown; the message says where it belongs, or suggests another one.

@@ -18,25 +18,14 @@ from shardkit.spelling import closest
 
 @dataclass(frozen=True, slots=True)
 class Form:
-    """Any value, which stays as it is.
+    """Any value, which stays as it is."""
 
-    Attributes:
-        none: The word that users write for None, where None is not the same as no option at all: ``none`` overrules the
-            rule of a dataset. None if there is no such word.
-    """
-
+    # The word that users write for None, where None is not the same as no option at all: ``none`` overrules the rule of
+    # a dataset. None if there is no such word.
     none: str | None = None
 
     def read(self, option: str, given: Any) -> Any:
-        """Return the value that is given in Python or as text.
-
-        Args:
-            option: Name of the option, for errors.
-            given: What the user gave; not None.
-
-        Raises:
-            CallError: It is not a value of this option.
-        """
+        """Return the value of what is given in Python or as text; `option` is named in errors."""
         return None if isinstance(given, str) and given == self.none else self._read(option, given)
 
     def _read(self, option: str, given: Any) -> Any:
@@ -76,28 +65,21 @@ class Switch(Form):
 
     def _read(self, option: str, given: Any) -> bool:
         if given not in (True, False):
-            msg = f"{named(option)} must be True or False; found {given!r}"
-            raise CallError(msg)
+            raise CallError(f"{named(option)} must be True or False; found {given!r}")
         return bool(given)
 
 
 @dataclass(frozen=True, slots=True)
 class Number(Form):
-    """A whole number in a range.
+    """A whole number in a range."""
 
-    Attributes:
-        low: Smallest permitted number.
-        high: Greatest permitted number.
-    """
-
-    low: int = 0
-    high: int = (1 << 63) - 1
+    low: int = 0  # smallest permitted number
+    high: int = (1 << 63) - 1  # greatest permitted number
 
     def _read(self, option: str, given: Any) -> int:
         if isinstance(given, bool) or not hasattr(given, "__index__"):
             other = f", or {self.none!r}" if self.none else ""
-            msg = f"{named(option)} must be a whole number{other}; found {given!r}"
-            raise CallError(msg)
+            raise CallError(f"{named(option)} must be a whole number{other}; found {given!r}")
         parsing.within(option, given, self.low, self.high)
         return operator.index(given)
 
@@ -113,15 +95,10 @@ class Side(Number):
 
 @dataclass(frozen=True, slots=True)
 class Choice(Form):
-    """One of several words.
-
-    Attributes:
-        words: The words.
-        other_names: What users of other tools write for a word, with the word, as pairs.
-    """
+    """One of several words."""
 
     words: tuple[str, ...] = ()
-    other_names: tuple[tuple[str, str], ...] = ()
+    other_names: tuple[tuple[str, str], ...] = ()  # what users of other tools write for a word, with the word, as pairs
 
     @property
     def choices(self) -> tuple[str, ...]:
@@ -134,8 +111,7 @@ class Choice(Form):
             return str(word)
         close = closest(str(given), self.choices)
         hint = f"; did you mean {close!r}?" if close else ""
-        msg = f"{named(option)} must be one of {', '.join(map(repr, self.choices))}; found {given!r}{hint}"
-        raise CallError(msg)
+        raise CallError(f"{named(option)} must be one of {', '.join(map(repr, self.choices))}; found {given!r}{hint}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,8 +120,7 @@ class Several(Form):
 
     def _read(self, option: str, given: Any) -> tuple[str, ...]:
         if isinstance(given, str):
-            msg = f"{named(option)} must be a list of names; found the text {given!r}; write [{given!r}]"
-            raise CallError(msg)
+            raise CallError(f"{named(option)} must be a list of names; found the text {given!r}; write [{given!r}]")
         return given if isinstance(given, tuple) else tuple(given)  # names of a file know its path
 
     def _in_python(self, value: Any) -> Any:
@@ -154,11 +129,7 @@ class Several(Form):
 
 @dataclass(frozen=True, slots=True)
 class SeveralOf(Several):
-    """Several of known words.
-
-    Attributes:
-        words: The words.
-    """
+    """Several of known words."""
 
     words: tuple[str, ...] = ()
 
@@ -178,8 +149,7 @@ class NamedOrigins(Several):
         for text in read:
             name, _, origin = text.partition("=")
             if not (name and origin):
-                msg = f"{named(option)} is NAME=ORIGIN, such as age=meta.csv:age; found {text!r}"
-                raise CallError(msg)
+                raise CallError(f"{named(option)} is NAME=ORIGIN, such as age=meta.csv:age; found {text!r}")
         return read
 
 
@@ -215,13 +185,11 @@ class ClassNames(Several):
     def _read(self, option: str, given: Any) -> tuple[str, ...]:
         names = super(ClassNames, self)._read(option, given)
         if not names:
-            msg = f"{named(option)}: the file names no class; write one name a line, in label order"
-            raise CallError(msg)
+            raise CallError(f"{named(option)}: the file names no class; write one name a line, in label order")
         seen = set[str]()
         for name in names:
             if name in seen:
-                msg = f"{named(option)} names {name!r} twice; every class has one label"
-                raise CallError(msg)
+                raise CallError(f"{named(option)} names {name!r} twice; every class has one label")
             seen.add(name)
         return names
 
@@ -242,22 +210,16 @@ class Identifier(Form):
 
 @dataclass(frozen=True, slots=True)
 class Bytes(Form):
-    """A number of bytes, or text with a unit such as ``128MiB``.
+    """A number of bytes, or text with a unit such as ``128MiB``."""
 
-    Attributes:
-        low: Smallest permitted number.
-        high: Greatest permitted number.
-    """
-
-    low: int = 1
-    high: int = (1 << 63) - 1
+    low: int = 1  # smallest permitted number
+    high: int = (1 << 63) - 1  # greatest permitted number
 
     def _read(self, option: str, given: Any) -> int:
         num_bytes = parsing.parse_size(str(given))
         if not self.low <= num_bytes <= self.high:
             least, most, found = map(parsing.size_as_option, (self.low, self.high, num_bytes))
-            msg = f"{named(option)} must be from {least} to {most}; found {found}"
-            raise CallError(msg)
+            raise CallError(f"{named(option)} must be from {least} to {most}; found {found}")
         return num_bytes
 
     def _text(self, value: Any) -> str:
@@ -269,13 +231,9 @@ class Bytes(Form):
 
 @dataclass(frozen=True, slots=True)
 class Hashed(Form):
-    """A value of which the manifest has only a hash, because it may name what was removed.
+    """A value of which the manifest has only a hash, because it may name what was removed."""
 
-    Attributes:
-        placeholder: What is written in place of the value if only the hash is known.
-    """
-
-    placeholder: str = "FILE"
+    placeholder: str = "FILE"  # what is written in place of the value if only the hash is known
 
     def _in_python(self, value: Any) -> Any:
         return str(value)

@@ -37,13 +37,12 @@ def _later() -> Any:
 
 
 @dataclass(frozen=True)
-class Splits(Group, argument="splits"):
+class Splits(Group, argument="splits", heading="Splits"):
     """How examples are divided into splits."""
 
     splits: Option[Mapping[str, float] | Sequence[float] | str, Mapping[str, Fraction] | None] = Option(
         "shares: train=0.8,test=0.2, or 80/10/10 for train, validation and test, or 80/20 for train and "
         "validation; own keeps SOURCE's splits",
-        heading="Splits",
         form=Shares(none=OWN_SPLITS),
         default_text="SOURCE's, or all train",
         metavar="SHARES",
@@ -54,7 +53,6 @@ class Splits(Group, argument="splits"):
     splits_of: Option[str | Sequence[str], tuple[str, ...]] = Option(
         "divide only this split of SOURCE by `splits`; its other splits stay",
         default=(),
-        heading="Splits",
         form=SplitNames(),
         metavar="SPLIT",
         rule="changeable",
@@ -63,14 +61,12 @@ class Splits(Group, argument="splits"):
         "stratified: every class gets its share, within one image (a few with several labels). hash: an image "
         "keeps its split when SOURCE is converted again with more images",
         default="stratified",
-        heading="Splits",
         form=Choice(words=get_args(SplitBy)),
         rule="fixed",
         is_common=True,
     )
     group_by: Option[str, str | None] = Option(
         "keep groups in one split: a table's column, or the first group of a regular expression on keys",
-        heading="Splits",
         form=Form(none=NO_RULE),
         metavar="COLUMN|REGEX",
         rule="changeable",
@@ -79,7 +75,6 @@ class Splits(Group, argument="splits"):
     block: Option[int | NoRule, int | None] = Option(
         "with `group_by`: give splits to blocks of N consecutive numbers in the file names of a group, not to the "
         "group; at a border between splits, images within N/20 numbers are left out",
-        heading="Splits",
         form=Number(NO_RULE, low=MIN_BLOCK, high=1 << 40),
         default_text="whole groups",
         metavar="N",
@@ -88,29 +83,12 @@ class Splits(Group, argument="splits"):
 
 
 @dataclass(frozen=True, kw_only=True)
-class ConvertOptions(Group):
-    """Options that decide what is written. Workers, runner, progress and the reject limit do not.
-
-    Attributes:
-        splits: How examples are divided into splits.
-        shards: Into how many files each split is divided.
-        stored: How images are stored.
-        classes: Class names in label order; None to sort the source's names.
-        where: Number and sha256 of the condition on the examples of a dataset that is the source.
-        drop: Number and sha256 of the keys that are left out of it.
-        labels: Number and sha256 of the corrected labels.
-        appended_to: Digest of the manifest of the dataset that the examples are appended to; None for a new dataset.
-        inherited: Names of the options that are rules of the dataset that is converted; the user gave none of them.
-        overruled: Names of rules that the user gave in place of the dataset's.
-        kept_splits: Whether the examples keep the splits that their dataset has, so that `splits` is only the rule for
-            what is appended later: ``made`` if `--splits` made all of them, ``own`` if some are a source's own. None if
-            `splits` divides the source.
-    """
+class ConvertOptions(Group, heading="Run"):
+    """Options that decide what is written. Workers, runner, progress and the reject limit do not."""
 
     name: Option[str, str] = Option(
         "name of the dataset",
         default="dataset",
-        heading="Run",
         form=Identifier(),
         metavar="NAME",
         commands=OF_NEW_DATASETS,
@@ -152,21 +130,25 @@ class ConvertOptions(Group):
     accept: Option[Sequence[str], tuple[str, ...]] = Option(
         "go on although a finding with this code stops the conversion; its message has the command",
         default=(),
-        heading="Run",
         form=SeveralOf(words=tuple(ACCEPTABLE)),
         metavar="CODE",
         changes_bytes=False,
     )
-    splits: Splits = Splits()
-    shards: "Shards" = field(default_factory=lambda: _later().Shards())
-    stored: "Stored" = field(default_factory=lambda: _later().Stored())
-    classes: tuple[str, ...] | None = None
-    where: str | None = None
-    drop: str | None = None
-    labels: str | None = None
+    splits: Splits = Splits()  # how examples are divided into splits
+    shards: "Shards" = field(default_factory=lambda: _later().Shards())  # into how many files each split is divided
+    stored: "Stored" = field(default_factory=lambda: _later().Stored())  # how images are stored
+    classes: tuple[str, ...] | None = None  # class names in label order; None to sort the source's names
+    where: str | None = None  # number and sha256 of the condition on the examples of a dataset that is the source
+    drop: str | None = None  # number and sha256 of the keys that are left out of it
+    labels: str | None = None  # number and sha256 of the corrected labels
+    # Digest of the manifest of the dataset that the examples are appended to; None for a new dataset.
     appended_to: str | None = None
+    # Names of the options that are rules of the dataset that is converted; the user gave none of them.
     inherited: frozenset[str] = frozenset()
-    overruled: frozenset[str] = frozenset()
+    overruled: frozenset[str] = frozenset()  # names of rules that the user gave in place of the dataset's
+    # Whether the examples keep the splits that their dataset has, so that `splits` is only the rule for what is
+    # appended later: ``made`` if `--splits` made all of them, ``own`` if some are a source's own. None if `splits`
+    # divides the source.
     kept_splits: KeptSplits | None = None
 
     def __post_init__(self) -> None:
@@ -174,16 +156,14 @@ class ConvertOptions(Group):
         shares, divided = self.splits.splits, self.splits.splits_of
         if divided and shares is None:
             example = named("splits", "train=0.9,validation=0.1")
-            msg = f"{named('splits_of')} needs the shares to divide by, such as {example}"
-            raise CallError(msg)
+            raise CallError(f"{named('splits_of')} needs the shares to divide by, such as {example}")
         # With `splits_of`, the source's other splits are written too; kept splits may have any names.
         if shares is not None and not divided and self.kept_splits is None:
             self.shards.check_split_names(shares)
         for option, value in (("dedupe", "drop"), ("bit_depth", AUTO_SCALE)):
             if self.check == "header" and self.value(option) == value:
                 needs, reads_none, reads = named(option, value), named("check", "header"), named("check", "decode")
-                msg = f"{needs} needs to know the contents, and {reads_none} reads none; give {reads}"
-                raise CallError(msg)
+                raise CallError(f"{needs} needs to know the contents, and {reads_none} reads none; give {reads}")
 
     @classmethod
     def of(cls, values: Mapping[str, Any], **others: Any) -> "ConvertOptions":

@@ -28,12 +28,11 @@ OF_NEW_DATASETS = ("convert", "plan")
 
 
 @dataclass(frozen=True, kw_only=True)
-class SourceArguments(Group):
+class SourceArguments(Group, heading="Source"):
     """How any source is read."""
 
     layout: Option[Layout, Layout | None] = Option(
         "layout of SOURCE, one of those that `shardkit help layouts` lists",
-        heading="Source",
         form=Choice(
             words=get_args(Layout),
             other_names=tuple((name, "class-folders") for name in ("imagefolder", "image-folder", "image_folder")),
@@ -43,21 +42,18 @@ class SourceArguments(Group):
     )
     root: Option[str, str | None] = Option(
         "folder that relative paths in a table, list or label file start from",
-        heading="Source",
         default_text="its folder",
         metavar="FOLDER",
     )
     ignore: Option[Sequence[str], tuple[str, ...]] = Option(
         "files and folders to leave out, as in .gitignore: test1/ or '*.webp'; repeat it for more",
         default=(),
-        heading="Source",
         form=Several(),
         metavar="GLOB",
         is_common=True,
     )
     classes: Option[Sequence[str], tuple[str, ...] | None] = Option(
         "names of the classes in label order, in a file one per line; a table's integers are positions, from 0",
-        heading="Source",
         form=ClassNames(),
         default_text="the source's order, or sorted (integers by value)",
         metavar="FILE",
@@ -67,26 +63,22 @@ class SourceArguments(Group):
     unlabelled: Option[bool, bool] = Option(
         "images without labels, from any tree of folders",
         default=False,
-        heading="Source",
         form=Switch(),
         other_flags=("--unlabeled",),
     )
     without_annotation: Option[Missing, Missing | None] = Option(
         "images that no file of boxes, labels or masks names: rejected, examples without objects, or left out",
-        heading="Source",
         form=Choice(words=get_args(Missing)),
         default_text="reject",
     )
     drop_repeated_boxes: Option[bool, bool] = Option(
         "leave out boxes that repeat an earlier box of their image, with the same class",
         default=False,
-        heading="Source",
         form=Switch(),
     )
     readmit: Option[bool, bool] = Option(
         "take in images that `drop` removed from a dataset before; otherwise they stay out",
         default=False,
-        heading="Source",
         form=Switch(),
     )
     reading: Option[Any, Any] = Option(
@@ -99,45 +91,39 @@ class SourceArguments(Group):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Facts(Group, argument="facts"):
+class Facts(Group, argument="facts", heading="Reading"):
     """How a source is read, fact by fact: then nothing is detected, and every file is accounted for."""
 
     label: Option[str, str | None] = Option(
         "where labels come from: path:0 (folder), name:REGEX, TABLE:COLUMN, LIST=VALUE,… or FORMAT:GLOB, as in "
         "`shardkit help layouts`",
-        heading="Reading",
         default_text="detected",
         metavar="ORIGIN",
         is_common=True,
     )
     split: Option[str, str | None] = Option(
         "where splits come from: path:0, TABLE:COLUMN, or lists such as train.txt=train,val.txt=validation",
-        heading="Reading",
         metavar="ORIGIN",
         is_common=True,
     )
     group: Option[str, str | None] = Option(
         "where the group comes from whose images stay in one split",
-        heading="Reading",
         metavar="ORIGIN",
     )
     boxes: Option[str, str | None] = Option(
         "files with boxes: coco:annotations/*.json, voc, yolo and others",
-        heading="Reading",
         metavar="FORMAT:GLOB",
         is_common=True,
     )
     mask: Option[str, str | None] = Option(
         "the mask of each image: masks/{stem}_m.png, with {0} for a folder and {dir} for all folders of the image; "
         "masks/{stem}=images/{stem}_sat where {stem} is a part of the image's name",
-        heading="Reading",
         metavar="TEMPLATE",
         is_common=True,
     )
     features: Option[Mapping[str, str] | Sequence[str], tuple[str, ...]] = Option(
         "further feature of each example, such as age=meta.csv:age; repeat it for more",
         default=(),
-        heading="Reading",
         form=NamedOrigins(),
         flag="--feature",
         metavar="NAME=ORIGIN",
@@ -145,7 +131,6 @@ class Facts(Group, argument="facts"):
     images: Option[Sequence[str], tuple[str, ...]] = Option(
         "images that are examples, such as 'photos/**'; repeat it for more",
         default=(),
-        heading="Reading",
         form=Several(),
         default_text="all",
         metavar="GLOB",
@@ -153,26 +138,23 @@ class Facts(Group, argument="facts"):
     match: Option[Match, Match | None] = Option(
         "how tables, lists and label files name images: by path, end of the path, name, name without "
         "ending, or (several images) by the start of their names",
-        heading="Reading",
         form=Choice(words=get_args(Match)),
         default_text="what names most images",
     )
 
 
 @dataclass(frozen=True, kw_only=True)
-class Table(Group, argument="table"):
+class Table(Group, argument="table", heading="Source"):
     """How tables and the fields of annotations are read."""
 
     image_column: Option[str, str | None] = Option(
         "column of a table with the image paths",
-        heading="Source",
         default_text="image, path, file_name …",
         metavar="NAME",
     )
     label_columns: Option[Sequence[str], tuple[str, ...]] = Option(
         "column, field or kind of the labels; repeat it for multiple labels",
         default=(),
-        heading="Source",
         form=Several(),
         default_text="label, class …",
         flag="--label-column",
@@ -180,19 +162,16 @@ class Table(Group, argument="table"):
     )
     label_separator: Option[str, str | None] = Option(
         "separator of multiple labels in one column",
-        heading="Source",
         metavar="TEXT",
     )
     label_type: Option[LabelType, LabelType] = Option(
         "whether labels are classes, or numbers for regression",
         default="auto",
-        heading="Source",
         form=Choice(words=get_args(LabelType)),
     )
     uncertain: Option[Uncertain, Uncertain | None] = Option(
         "what -1 means in columns of 0 and 1, as in CheXpert: the class does not apply, it applies, or the image "
         "is left out",
-        heading="Source",
         form=Choice(words=get_args(Uncertain)),
         default_text="such columns are refused",
     )
@@ -200,7 +179,6 @@ class Table(Group, argument="table"):
         "replacement of the beginning of a table's paths, such as 'C:\\data=/home/me/data'; repeatable, the "
         "first that fits counts",
         default=(),
-        heading="Source",
         form=Several(),
         metavar="OLD=NEW",
     )
@@ -213,55 +191,49 @@ class Table(Group, argument="table"):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Folders(Group, argument="folders"):
+class Folders(Group, argument="folders", heading="Source"):
     """How the names of folders and files are read."""
 
     label_pattern: Option[str, str | None] = Option(
         "label in the file name: the first group of a regular expression, or its groups label, split and group",
-        heading="Source",
         metavar="REGEX",
     )
     class_level: Option[int, int] = Option(
         "level of the class folders in SOURCE or its split folders: 2 for <patient>/<label>/image",
         default=1,
-        heading="Source",
         form=Number(low=1, high=1 << 16),
         metavar="N",
     )
 
 
 @dataclass(frozen=True, kw_only=True)
-class TFRecord(Group, argument="tfrecord"):
+class TFRecord(Group, argument="tfrecord", heading="Source"):
     """How TFRecords that others wrote are read."""
 
     image_feature: Option[str, str | None] = Option(
         "feature of TFRecords with the image",
-        heading="Source",
         default_text="found",
         metavar="NAME",
     )
     label_feature: Option[str, str | None] = Option(
         "feature of TFRecords with the labels",
-        heading="Source",
         default_text="found",
         metavar="NAME",
     )
     keep_truncated: Option[bool, bool] = Option(
         "convert the first records of a TFRecord file that cannot be read to its end, instead of stopping",
         default=False,
-        heading="Source",
         form=Switch(),
     )
 
 
 @dataclass(frozen=True, kw_only=True)
-class Selection(Group, argument="selection"):
+class Selection(Group, argument="selection", heading="Source"):
     """What is taken from a dataset that is converted again, and corrected in it."""
 
     where: Option[str, str | None] = Option(
         "condition on the examples of a dataset, of which the others are left out: \"label_name != 'blurred' and "
         'height >= 64"',
-        heading="Source",
         form=Hashed(placeholder="CONDITION"),
         metavar="CONDITION",
         json_name="where",
@@ -269,7 +241,6 @@ class Selection(Group, argument="selection"):
     )
     drop: Option[str | os.PathLike[str] | Sequence[str], str | os.PathLike[str] | Sequence[str] | None] = Option(
         "keys of examples of a dataset that are left out, in a file one per line",
-        heading="Source",
         form=Hashed(),
         metavar="FILE",
         json_name="drop",
@@ -278,7 +249,6 @@ class Selection(Group, argument="selection"):
     labels: Option[str | os.PathLike[str] | Mapping[str, str], str | os.PathLike[str] | Mapping[str, str] | None] = (
         Option(
             "corrected labels of a dataset by key, in a CSV file with the columns key and label",
-            heading="Source",
             form=Hashed(),
             metavar="FILE",
             json_name="labels",
@@ -288,7 +258,6 @@ class Selection(Group, argument="selection"):
     key_prefix: Option[bool, bool] = Option(
         "with several datasets: put the name of its folder before each key",
         default=False,
-        heading="Source",
         form=Switch(),
         commands=OF_NEW_DATASETS,
     )

@@ -29,12 +29,11 @@ DEFAULT_MAX_REJECTED = "5%"
 
 
 @dataclass(frozen=True)
-class Shards(Group, argument="shards"):
+class Shards(Group, argument="shards", heading="Shards"):
     """Into how many files each split is divided."""
 
     shards: Option[int | Mapping[str, int] | str, int | Mapping[str, int] | None] = Option(
         "shards of every split, or train=64,validation=8",
-        heading="Shards",
         form=ShardNumbers(),
         default_text="by size",
         metavar="N",
@@ -45,7 +44,6 @@ class Shards(Group, argument="shards"):
     shard_size: Option[int | str, int] = Option(
         "target size of a shard, 10MiB to 1GiB",
         default=TARGET_SHARD_BYTES,
-        heading="Shards",
         form=Bytes(low=MIN_SHARD_BYTES, high=MAX_SHARD_BYTES),
         metavar="SIZE",
         json_name="shard_bytes",
@@ -54,7 +52,6 @@ class Shards(Group, argument="shards"):
     input_pipelines: Option[int, int] = Option(
         "input pipelines that will read; the number of shards is a multiple of it",
         default=1,
-        heading="Shards",
         form=Number(low=1, high=1 << 16),
         metavar="N",
         json_name="pipelines",
@@ -66,14 +63,7 @@ class Shards(Group, argument="shards"):
         return self.shards.get(split) if isinstance(self.shards, Mapping) else self.shards
 
     def check_split_names(self, names: Collection[str]) -> None:
-        """Check that `shards` names only splits that are written.
-
-        Args:
-            names: Names of the splits that are written.
-
-        Raises:
-            CallError: It names another split.
-        """
+        """Check that `shards` names only splits that are written."""
         unknown = sorted(set(self.shards) - set(names)) if isinstance(self.shards, Mapping) else []
         if unknown:
             msg = f"{named('shards')} names the split {unknown[0]!r}; the conversion writes {', '.join(names)}"
@@ -81,94 +71,72 @@ class Shards(Group, argument="shards"):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Stored(Group, argument="stored"):
+class Stored(Group, argument="stored", heading="Images", rule="fixed"):
     """How images are stored. The defaults keep the bytes of every JPEG and PNG that TensorFlow decodes as it is."""
 
     resize: Option[int | NoRule, int | None] = Option(
         "reduce the shorter side to N pixels; never enlarge",
-        heading="Images",
         form=Side(NO_RULE, low=1, high=MAX_SIDE),
         default_text="sizes are kept",
         metavar="N",
-        rule="fixed",
         is_common=True,
     )
     max_side: Option[int | NoRule, int | None] = Option(
         "reduce the longer side to N pixels; never enlarge",
-        heading="Images",
         form=Side(NO_RULE, low=1, high=MAX_SIDE),
         default_text="sizes are kept",
         metavar="N",
-        rule="fixed",
     )
     size: Option[str | tuple[int, int], tuple[int, int] | None] = Option(
         "give every image this size in pixels, such as 256x320, also by enlarging; see `fit`",
-        heading="Images",
         form=ImageSize(NO_RULE, max_side=MAX_SIDE),
         default_text="sizes are kept",
         metavar="HEIGHTxWIDTH",
-        rule="fixed",
         is_common=True,
     )
     fit: Option[Fit, Fit] = Option(
         "with `size`: crop cuts off what is beyond the edges; pad adds a black border",
         default="crop",
-        heading="Images",
         form=Choice(words=get_args(Fit)),
-        rule="fixed",
     )
     mask_padding: Option[int | NoRule, int | None] = Option(
         "class number of the border that `fit=pad` adds to masks, such as 255 for 'no class'",
-        heading="Images",
         form=Number(NO_RULE, low=0, high=255),
         metavar="N",
-        rule="fixed",
     )
     quality: Option[int, int] = Option(
         "quality of JPEGs whose pixels change, 1 to 100; above 95 only size grows",
         default=DEFAULT_QUALITY,
-        heading="Images",
         form=Number(low=1, high=100),
         metavar="N",
-        rule="fixed",
     )
     jpeg: Option[Jpeg, Jpeg] = Option(
         "baseline: re-encode progressive JPEGs, which decode slowly, with their own tables. keep: leave them",
         default="keep",
-        heading="Images",
         form=Choice(words=get_args(Jpeg)),
-        rule="fixed",
     )
     subsampling: Option[Subsampling | NoRule, Subsampling | None] = Option(
         "re-encode JPEGs that have more chroma samples than this, with their own tables",
-        heading="Images",
         form=Choice(NO_RULE, words=get_args(Subsampling)),
-        rule="fixed",
     )
     bit_depth: Option[str, str] = Option(
         "images with 16 bits a channel: high keeps the high 8 bits. scale=LOW:HIGH maps these samples to black and "
         "white in all of them, scale=auto those that they use",
         default=HIGH_BITS,
-        heading="Images",
         form=BitDepth(),
         metavar="high|scale=LOW:HIGH|scale=auto",
-        rule="fixed",
     )
     background: Option[str | NoRule, str | None] = Option(
         "flatten images with alpha with this colour: white, black, gray or #RRGGBB",
-        heading="Images",
         form=Colour(NO_RULE),
         default_text="alpha is kept",
         metavar="COLOUR",
-        rule="fixed",
     )
     strip_metadata: Option[bool, bool] = Option(
         "remove EXIF with GPS positions, comments and thumbnails; colour profiles stay",
         default=False,
-        heading="Images",
         form=Switch(),
         off_flag="--keep-metadata",
-        rule="fixed",
     )
 
     @property
@@ -190,11 +158,7 @@ class Stored(Group, argument="stored"):
         return self.resize is None and self.max_side is None and self.size is None
 
     def check_together(self) -> None:
-        """Check that the options go together. Those that the user gives may need the rules of a dataset.
-
-        Raises:
-            CallError: Two do not.
-        """
+        """Check that the options go together. Those that the user gives may need the rules of a dataset."""
         for option, value in (("resize", self.resize), ("max_side", self.max_side)):
             if value is not None and self.size is not None:
                 msg = f"{named('size')} sets both sides, and {named(option, value)} one of them; give one of them"
@@ -204,16 +168,14 @@ class Stored(Group, argument="stored"):
                 if given:
                     shown = named("fit", "pad") if option == "fit" else named(option)
                     example = named("size", "256x320")
-                    msg = f"{shown} needs the size of the stored images, such as {example} (height x width)"
-                    raise CallError(msg)
+                    raise CallError(f"{shown} needs the size of the stored images, such as {example} (height x width)")
         if self.mask_padding is not None and self.fit != "pad":
             padding, adds = named("mask_padding"), named("fit", "pad")
-            msg = f"{padding} is the class number of a border, and only {adds} adds one; leave it out"
-            raise CallError(msg)
+            raise CallError(f"{padding} is the class number of a border, and only {adds} adds one; leave it out")
 
 
 @dataclass(frozen=True, kw_only=True)
-class RunArguments(Group):
+class RunArguments(Group, heading="Run"):
     """How the conversion runs; none of them changes a byte."""
 
     max_rejected: Option[int | float | str, int | float | str] = Option(
@@ -227,14 +189,12 @@ class RunArguments(Group):
     skip_existing: Option[bool, bool] = Option(
         "leave out images that DATASET has, instead of refusing them",
         default=False,
-        heading="Run",
         form=Switch(),
         commands=("append",),
     )
     overwrite: Option[bool, bool] = Option(
         "replace a different dataset in OUTPUT; append discards an unfinished append of another source",
         default=False,
-        heading="Run",
         form=Switch(),
         changes_bytes=False,
         is_common=True,
@@ -242,7 +202,6 @@ class RunArguments(Group):
     )
     workers: Option[int, int | None] = Option(
         "threads in this process, without a runner of Beam",
-        heading="Run",
         form=Number(low=1, high=1 << 16),
         default_text="all cores",
         metavar="N",

@@ -42,10 +42,6 @@ def parse_split_values(text: str, *, option: str) -> dict[str, str]:
     Args:
         text: The option's value; blanks around names and values are ignored.
         option: Name of the option, for errors.
-
-    Raises:
-        CallError: A part is not name=value, a name is invalid (see `naming.check_split_name`), or two names mean the
-            same split, also by aliases such as val and validation.
     """
     values: dict[str, str] = {}
     given: dict[str, str] = {}
@@ -68,10 +64,6 @@ def parse_ratios(text: str) -> dict[str, Fraction]:
 
     ``train=0.8,validation=0.1,test=0.1``, ``train=80%,val=20%`` and, without names, ``80/10/10`` or ``0.8,0.2``: two
     numbers are train and validation, three are train, validation and test.
-
-    Raises:
-        CallError: A part is malformed (see `parse_split_values`), a number is not a decimal above 0 with at most nine
-            decimals, or the numbers add to neither 1 nor 100.
     """
     values = parse_split_values(text, option="splits") if "=" in text else _unnamed_values(text)
     what = f"{named('splits')} {text!r}"
@@ -118,11 +110,7 @@ def shares_text(shares: Mapping[str, Fraction]) -> str:
 
 
 def parse_shards(text: str) -> int | dict[str, int]:
-    """Parse ``64`` (shards of every split) or ``train=64,validation=8``.
-
-    Raises:
-        CallError: A number is not a whole number of at least 1, or a part is malformed (see `parse_split_values`).
-    """
+    """Parse ``64`` (shards of every split) or ``train=64,validation=8``."""
     if "=" not in text and "," not in text:
         return _number_of_shards(text.strip(), text)
     return {name: _number_of_shards(value, text) for name, value in parse_split_values(text, option="shards").items()}
@@ -141,9 +129,6 @@ def parse_size(text: str) -> int:
     """Parse ``128MiB``, ``1.5 GB`` or ``4096`` as bytes: KiB, MiB, GiB are powers of 1024, KB, MB, GB of 1000.
 
     Case does not matter; a fraction of a byte is dropped.
-
-    Raises:
-        CallError: The text is not a number with a known unit, or it is less than one byte.
     """
     match = _SIZE.fullmatch(text.strip())
     if not match or match[2].lower() not in _BYTES_PER_UNIT:
@@ -166,29 +151,15 @@ def size_as_option(num_bytes: int) -> str:
 
 
 def within(option: str, value: object, low: int, high: int) -> None:
-    """Check the range of an option's value.
-
-    Raises:
-        CallError: It is out of range.
-    """
+    """Check the range of an option's value."""
     if not isinstance(value, Integral):
-        msg = f"{named(option)} must be a whole number from {low} to {high}; found {value!r}"
-        raise CallError(msg)
+        raise CallError(f"{named(option)} must be a whole number from {low} to {high}; found {value!r}")
     if not low <= int(value) <= high:
-        msg = f"{named(option)} must be from {low} to {high}; found {value}"
-        raise CallError(msg)
+        raise CallError(f"{named(option)} must be from {low} to {high}; found {value}")
 
 
 def parse_side(option: str, value: object) -> int:
-    """Read the length of one side in pixels.
-
-    Args:
-        option: ``resize`` or ``max_side``.
-        value: A whole number, or its digits.
-
-    Raises:
-        CallError: It is something else; for a height and a width the message names ``size``.
-    """
+    """Read the length of one side in pixels for `resize` or `max_side`: a whole number, or its digits."""
     if isinstance(value, Integral):
         return int(value)
     text = "x".join(map(str, value)) if isinstance(value, (list, tuple)) else str(value)
@@ -200,8 +171,7 @@ def parse_side(option: str, value: object) -> int:
         if both
         else "write a number like 256"
     )
-    msg = f"{named(option)} is one number, the length of a side in pixels; found {value!r}; {remedy}"
-    raise CallError(msg)
+    raise CallError(f"{named(option)} is one number, the length of a side in pixels; found {value!r}; {remedy}")
 
 
 def image_size_text(size: tuple[int, int]) -> str:
@@ -210,19 +180,13 @@ def image_size_text(size: tuple[int, int]) -> str:
 
 
 def parse_image_size(text: str) -> tuple[int, int]:
-    """Read ``256x320``: height and width in pixels.
-
-    Raises:
-        CallError: It is not two numbers.
-    """
+    """Read ``256x320``: height and width in pixels."""
     height, by, width = text.strip().lower().replace("×", "x").partition("x")
     if height.isascii() and height.isdecimal() and not by:
-        msg = (
+        raise CallError(
             f"{named('size')} is HEIGHTxWIDTH; found {text!r}; write {named('size', f'{height}x{height}')} for a "
             f"square, or {named('resize', int(height))} to reduce the shorter side and keep the shape"
         )
-        raise CallError(msg)
     if not (height + width).isascii() or not height.isdecimal() or not width.isdecimal():
-        msg = f"{named('size')} is HEIGHTxWIDTH in pixels, such as 256x320; found {text!r}"
-        raise CallError(msg)
+        raise CallError(f"{named('size')} is HEIGHTxWIDTH in pixels, such as 256x320; found {text!r}")
     return int(height), int(width)

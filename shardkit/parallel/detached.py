@@ -14,8 +14,7 @@ from collections.abc import Iterator
 
 from shardkit import naming
 from shardkit.errors import StaleRunError
-from shardkit.parallel.run_file import PATH, WAITING, RunToken
-from shardkit.parallel.run_token import HEARTBEAT_SECONDS, Fence, Run
+from shardkit.parallel.run_token import HEARTBEAT_SECONDS, PATH, WAITING, Fence, Run
 from shardkit.storage import Folder, LocalFolder
 
 IDLE_SECONDS = 60.0  # after its last task, a process renews the file no more
@@ -28,11 +27,11 @@ _starting = threading.Lock()
 def kept_alive(fence: Fence) -> Iterator[None]:
     """Keep the run's file young during the block, and IDLE_SECONDS after it."""
     with _starting:
-        heart = _hearts.get(fence.token.value)
+        heart = _hearts.get(fence.token)
         if heart is None:
             with contextlib.suppress(OSError):  # then the job counts as waiting until another process begins
                 _begin(fence)
-            heart = _hearts[fence.token.value] = _Heart(fence.folder, fence.token)
+            heart = _hearts[fence.token] = _Heart(fence.folder, fence.token)
             threading.Thread(target=heart.beat, name="heartbeat", daemon=True).start()
         heart.num_tasks += 1
     try:
@@ -54,7 +53,7 @@ def _begin(fence: Fence) -> None:
 class _Heart:
     """Renews a run's file while this process has tasks of the run."""
 
-    def __init__(self, folder: Folder, token: RunToken) -> None:
+    def __init__(self, folder: Folder, token: str) -> None:
         self._folder, self._token = folder, token
         self.num_tasks, self.last_used = 0, time.monotonic()
 
@@ -73,14 +72,14 @@ class _Heart:
         with _starting:
             is_over = not self.num_tasks and time.monotonic() - self.last_used > IDLE_SECONDS
             if is_over:
-                del _hearts[self._token.value]
+                del _hearts[self._token]
             return not is_over
 
 
-def renew(folder: Folder, token: RunToken) -> None:
+def renew(folder: Folder, token: str) -> None:
     """Give the run's file the present time, if it is still this run's."""
     raw = folder.read(PATH)
-    if json.loads(raw)["token"] != token.value:
+    if json.loads(raw)["token"] != token:
         return
     if isinstance(folder, LocalFolder):
         folder.touch(PATH)  # writes no file into a work folder that is being removed
@@ -91,7 +90,7 @@ def renew(folder: Folder, token: RunToken) -> None:
 
 def end_run(fence: Fence, *, keeps_work: bool) -> None:
     """End the run of a job without a driver: its other workers stop. After a failure, the next run goes on."""
-    run = Run(fence.folder, fence.token.value)
+    run = Run(fence.folder, fence.token)
     run.end() if keeps_work else run.finish()
 
 

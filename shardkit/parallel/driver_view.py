@@ -21,14 +21,11 @@ _FOLLOW_FROM_OTHERS = frozenset(software.ENCODERS)
 
 @dataclass(frozen=True, slots=True)
 class DriverView:
-    """What the driver runs and sees; small and pickled into the pipeline's graph.
+    """What the driver runs and sees; small and pickled into the pipeline's graph."""
 
-    Attributes:
-        versions: Versions of everything that decides bytes, and of what both sides must share, by name.
-        folders: Local folders that every worker reads, and what the driver sees in them.
-    """
-
+    # Versions of everything that decides bytes, and of what both sides must share, by name.
     versions: tuple[tuple[str, str], ...]
+    # Local folders that every worker reads, and what the driver sees in them.
     folders: tuple[tuple[Folder, FolderView], ...]
 
     @classmethod

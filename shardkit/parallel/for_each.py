@@ -8,7 +8,6 @@ driver stops all workers when it finds one, and raises it.
 import contextlib
 import json
 import platform
-from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -20,7 +19,6 @@ from shardkit.options.words import Style, message_style, written_as
 from shardkit.parallel.detached import end_run, kept_alive
 from shardkit.parallel.driver_view import DriverView, check_worker
 from shardkit.parallel.progress import Phase
-from shardkit.parallel.run_file import RunToken
 from shardkit.parallel.run_token import Fence, Run
 from shardkit.refusals import Refusal, RefusalError, RefusedDataError
 from shardkit.storage import Folder, os_errors_as
@@ -32,21 +30,16 @@ _ERRORS = {kind.exit_code: kind for kind in (CallError, DataError, MachineError)
 
 
 class JobEnd(Exception):  # noqa: N818 - no error
-    """Raised by a worker to end a job that has nothing left to do; the driver raises it again."""
+    """Raised by a worker to end a job that has nothing left to do; the driver raises it again, with its JSON facts."""
 
     kinds: ClassVar[dict[str, type["JobEnd"]]] = {}
 
     def __init_subclass__(cls) -> None:
         cls.kinds[cls.__name__] = cls
 
-    def as_json(self) -> dict[str, Any]:
-        """Return the arguments of `from_json` as JSON values."""
-        return {}
-
-    @classmethod
-    def from_json(cls, written: dict[str, Any]) -> "JobEnd":
-        """Return what `as_json` gave."""
-        return cls(**written)
+    def __init__(self, facts: dict[str, Any]) -> None:
+        super().__init__(facts)
+        self.facts = facts
 
 
 # `for_each` calls the function with an item and a Fence, an executor with an item.
@@ -54,7 +47,7 @@ Work: TypeAlias = Callable[..., Iterable[Any] | None]
 
 
 class Executor(Protocol):
-    """Runs work for many items to its end: `threads.ThreadExecutor` or `beam.executor.BeamExecutor`."""
+    """Runs work for many items to its end: `threads.ThreadExecutor` or `beam.conversion.BeamExecutor`."""
 
     @property
     def is_remote(self) -> bool:
@@ -139,7 +132,7 @@ class Guard:
     """What each call of a worker begins and ends with; small and pickled into the job."""
 
     folder: Folder  # receives results and failures
-    run: RunToken
+    run: str  # its token
     driver: DriverView | None = None  # None if workers are threads of the driver
     style: Style = field(default_factory=message_style)  # the driver's; the worker's messages are for the same user
     is_detached: bool = False  # the driver has left; see `detached`
@@ -157,11 +150,12 @@ class Guard:
         """
         return self._guarded(partial(function, item), is_of_one=False)
 
-    def call_once(self, function: Callable[[Fence], None]) -> bool:
-        """Call a function of a Fence for all workers, unless a step has failed; return whether the job goes on."""
+    def call_once(self, function: Callable[[Fence], Iterable[Any] | None]) -> list[Any] | None:
+        """Return what a function of a Fence gives, called for all workers; None if it or a step before has failed."""
+        given = list[Any]()
         if not has_failed(self.folder):  # otherwise results are missing, and an error would hide the first one
-            deque(self._guarded(function, is_of_one=True), maxlen=0)
-        return not has_failed(self.folder)
+            given += self._guarded(function, is_of_one=True)
+        return None if has_failed(self.folder) else given
 
     def _guarded(self, function: Callable[[Fence], Iterable[Any] | None], *, is_of_one: bool) -> Iterator[Any]:
         fence = Fence(self.folder, self.run, is_remote=self.driver is not None)
@@ -193,7 +187,7 @@ def report_failure(error: Exception, fence: Fence, *, names_host: bool = True, i
     """
     failure: dict[str, Any]
     if isinstance(error, JobEnd):
-        failure = {"end": type(error).__name__, "written": error.as_json()}
+        failure = {"end": type(error).__name__, "facts": error.facts}
     else:
         exit_code = error.exit_code if isinstance(error, ShardkitError) else MachineError.exit_code
         names_host = names_host and exit_code != CallError.exit_code
@@ -233,7 +227,7 @@ def raise_failure(folder: Folder) -> None:
         return
     failure = json.loads(folder.read(FAILURE))
     if "end" in failure:
-        raise JobEnd.kinds[failure["end"]].from_json(failure["written"])
+        raise JobEnd.kinds[failure["end"]](failure["facts"])
     if "refusal" in failure:
         is_of_call = failure["exit_code"] == CallError.exit_code
         refused = (RefusalError if is_of_call else RefusedDataError)(failure["error"])

@@ -1,6 +1,8 @@
 """The progress of a job: its phases, and the interface of what shows them.
 
-The driver finds the stage of a job on an engine by the files that workers have written.
+The driver finds the stage of a job on an engine by the files that workers have written. Counters and distributions of
+workers are for people who watch a job: an engine shows them on its page, and threads of this process count nothing.
+What decides anything, such as the number of rejects, travels in files, because engines count repeated elements twice.
 """
 
 import contextlib
@@ -73,7 +75,6 @@ class Logged(Silent):
     """A listener of a worker: it writes messages into the log, which engines show."""
 
     def say(self, text: str, level: Level = "info") -> None:
-        """See ProgressListener."""
         _LOG.log(logging.WARNING if level == "warning" else logging.INFO, "%s", text)
 
 
@@ -183,3 +184,25 @@ class _Stages:
     def _note(self, done: int, total: int | None = None, rejected: int | None = None, /) -> None:
         self._done = done
         self._shown(done, total, rejected)
+
+
+Counting = Callable[[str, int], None]
+
+_functions: dict[str, Counting] = {}  # of this process
+
+
+def count(name: str, number: int = 1) -> None:
+    """Add to a counter, such as ``shards_written``."""
+    if "count" in _functions:
+        _functions["count"](name, number)
+
+
+def measure(name: str, value: int) -> None:
+    """Add a value to a distribution, such as ``shard_bytes``."""
+    if "measure" in _functions:
+        _functions["measure"](name, value)
+
+
+def count_with(count_by: Counting, measure_by: Counting) -> None:
+    """Count by these functions in this process, from now on."""
+    _functions.update(count=count_by, measure=measure_by)

@@ -32,15 +32,10 @@ class Report(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Reports:
-    """The reports of one kind of work.
+    """The reports of one kind of work."""
 
-    Attributes:
-        folder: The folder whose work folder has them.
-        kind: Name of their folder, such as "scans".
-    """
-
-    folder: Folder
-    kind: str
+    folder: Folder  # the folder whose work folder has them
+    kind: str  # name of their folder, such as "scans"
 
     @property
     def path(self) -> str:
@@ -67,11 +62,10 @@ class Reports:
         """Return the reports of all items, in their order; raise MachineError if some are missing."""
         found = self.found()
         if len(found) < num_items:
-            msg = (
+            raise MachineError(
                 f"{self.folder.url}: what workers found in {num_items - len(found)} of {num_items} files is missing; "
                 "a remote --runner needs a --temp_location that they reach"
             )
-            raise MachineError(msg)
         return found
 
     def read(self, num_items: int) -> list[bytes]:

@@ -1,7 +1,7 @@
 """A fence around an output: only one run writes into it, and workers of an ended run stop.
 
-The driver writes a random token, and once there is a plan the plan's digest, into ``OUT/.shardkit/run``. Workers carry
-both and compare them before each task, every few seconds within one, and before a file is renamed to its final name.
+The driver writes a random token into ``OUT/.shardkit/run``. Workers carry it and compare it before each task, every few
+seconds within one, and before a file is renamed to its final name.
 Engines let a job continue after Ctrl-C; without the fence its workers would write into the output of the next run.
 
 Why no file of an ended run can appear in a local output: a writer makes its temporary file, compares the token, and
@@ -14,25 +14,58 @@ own clock.
 """
 
 import contextlib
+import json
 import os
 import platform
 import secrets
 import threading
 import time
 from collections.abc import Iterator
-from dataclasses import replace
+from dataclasses import asdict, dataclass
+from typing import Literal
 
 from shardkit import naming
 from shardkit.errors import MachineError, StaleRunError
-from shardkit.parallel.run_file import PATH, RunFile, RunToken, read_run_file
 from shardkit.storage import Folder, LocalFolder
 from shardkit.storage.retry import retried
 
+PATH = f"{naming.WORK_FOLDER}/run"
+WAITING = "is_waiting"  # a field of the file of a job without a driver, none of whose tasks has begun
 CHECK_SECONDS = 3.0  # between two comparisons within a task
 HEARTBEAT_SECONDS = 15.0
 STALE_SECONDS = 120.0
-_STOPPED = "stopped"  # in place of a plan's digest: a worker has failed
-_ENDED = "ended"  # in place of a plan's digest: the dataset is published and the work folder is being removed
+
+# stopped: a worker has failed. ended: the dataset is published and the work folder is being removed.
+State = Literal["", "stopped", "ended"]
+
+
+@dataclass(frozen=True, slots=True)
+class RunFile:
+    """The content of a run's file."""
+
+    token: str  # random; another one for each run
+    state: str = ""
+    host: str = "unknown"  # of the driver, as its process
+    process: int = 0
+    is_detached: bool = False  # the job goes on without a driver
+    is_waiting: bool = False  # none of its tasks has begun
+
+    def to_bytes(self) -> bytes:
+        """Return the content."""
+        return json.dumps(asdict(self)).encode()
+
+
+def read_run_file(folder: Folder) -> RunFile | None:
+    """Return the content of a folder's run file, with an unknown token if it is damaged; None if there is none."""
+    try:
+        fields = json.loads(folder.read(PATH))
+        is_detached, is_waiting = (fields.get(name) is True for name in ("is_detached", WAITING))
+        host, state = str(fields["host"]), fields.get("state", "")
+        return RunFile(fields["token"], state, host, is_detached=is_detached, is_waiting=is_waiting)
+    except FileNotFoundError:
+        return None
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
+        return RunFile("")
 
 
 class Fence:
@@ -41,27 +74,21 @@ class Fence:
     A remote worker may be on another host than the driver.
     """
 
-    def __init__(self, folder: Folder, token: RunToken, *, is_remote: bool = False) -> None:
+    def __init__(self, folder: Folder, token: str, *, is_remote: bool = False) -> None:
         self.folder, self.token, self.is_remote = folder, token, is_remote
         self._next = 0.0
-
-    def of_plan(self, plan_digest: str) -> "Fence":
-        """Return the fence of a worker that writes a plan with this digest."""
-        return Fence(self.folder, replace(self.token, plan_digest=plan_digest), is_remote=self.is_remote)
 
     def check(self) -> None:
         """Raise StaleRunError if the run has ended or was replaced, MachineError if this host lacks the output."""
         found = retried(lambda: read_run_file(self.folder))
         is_there = found is not None or self.folder.stat(naming.WORK_FOLDER) is not None
         if not is_there and self.folder.stat(naming.MANIFEST) is None:
-            msg = (
+            raise MachineError(
                 f"{self.folder.url}/{naming.WORK_FOLDER}: host {platform.node()} does not see this folder, which the "
                 "driver writes; every worker must reach OUTPUT, and --temp_location, under the same path"
             )
-            raise MachineError(msg)
-        if found is None or not self.token.is_of(found.token):
-            msg = f"{self.folder.url}: the run that this worker belongs to has ended"
-            raise StaleRunError(msg)
+        if found is None or found.token != self.token or found.state:
+            raise StaleRunError(f"{self.folder.url}: the run that this worker belongs to has ended")
         self._next = time.monotonic() + CHECK_SECONDS
 
     def check_sometimes(self) -> None:
@@ -87,14 +114,14 @@ class Run:
         """Write nothing yet. Several tasks of a job are the driver, one after the other, by the value of its token."""
         self.folder = folder
         self._writing, self._stopped = threading.Lock(), threading.Event()
-        self.token = RunToken(value or secrets.token_hex(16))
+        self.token, self._state = value or secrets.token_hex(16), ""
         self.is_detached = self.is_waiting = False
         self._is_left = False
 
-    def start(self, plan_digest: str = "") -> RunToken:
-        """Write the token and return it for the workers: those that carry another one stop."""
+    def start(self, state: State = "") -> str:
+        """Write the token and return it for the workers: those that carry another one stop, and all in a state."""
         with self._writing:
-            self.token = replace(self.token, plan_digest=plan_digest)
+            self._state = state
             self._write()
         return self.token
 
@@ -109,8 +136,8 @@ class Run:
 
     def stop_workers(self) -> None:
         """Stop all workers of this run without giving up the output."""
-        if self.token.plan_digest != _STOPPED:
-            self.start(_STOPPED)
+        if self._state != "stopped":
+            self.start("stopped")
 
     @contextlib.contextmanager
     def checked(self) -> Iterator[None]:
@@ -130,14 +157,13 @@ class Run:
     def check(self) -> None:
         """Raise StaleRunError if another run has taken over, or the run's file was removed."""
         found = retried(lambda: read_run_file(self.folder))
-        if found is not None and found.token == self.token:
+        if found is not None and (found.token, found.state) == (self.token, self._state):
             return
         other = "it was removed" if found is None else f"it is that of another run, on host {found.host}"
-        msg = (
+        raise StaleRunError(
             f"{self.folder.url}/{PATH}: does not belong to this run any more: {other}; nothing was published. "
             "If no other run is writing into this folder, run the same command again to resume"
         )
-        raise StaleRunError(msg)
 
     def keep_alive(self) -> None:
         """Rewrite the file every HEARTBEAT_SECONDS until `end` or `finish` is called, or another run has taken over."""
@@ -145,7 +171,7 @@ class Run:
             with contextlib.suppress(OSError), self._writing:
                 # Tolerate errors: a failure of the store for less than STALE_SECONDS has no effect.
                 found = read_run_file(self.folder)
-                if self._stopped.is_set() or found is None or found.token != self.token:
+                if self._stopped.is_set() or found is None or (found.token, found.state) != (self.token, self._state):
                     return
                 self._write()
 
@@ -154,7 +180,7 @@ class Run:
         self._stopped.set()
         with self._writing:
             found = None if self._is_left else read_run_file(self.folder)
-            if found is not None and found.token.value == self.token.value:
+            if found is not None and found.token == self.token:
                 self.folder.remove(PATH)
 
     def finish(self) -> None:
@@ -164,7 +190,7 @@ class Run:
             self.folder.remove(PATH)
         else:
             # If the file went first, a second run could start and lose what it writes into the work folder.
-            self.start(_ENDED)
+            self.start("ended")
             for entry in self.folder.scan(naming.WORK_FOLDER):
                 path = f"{naming.WORK_FOLDER}/{entry.name}"
                 if entry.is_folder:
@@ -174,7 +200,7 @@ class Run:
         self.folder.remove_tree(naming.WORK_FOLDER)
 
     def _write(self) -> None:
-        written = RunFile(self.token, platform.node(), os.getpid(), self.is_detached, self.is_waiting)
+        written = RunFile(self.token, self._state, platform.node(), os.getpid(), self.is_detached, self.is_waiting)
         with self.folder.atomic_write(PATH) as file:
             file.write(written.to_bytes())
 
@@ -210,7 +236,7 @@ def refuse_live(output: Folder, value: str | None = None) -> None:
     described = read_run_file(output)
     if found is None or described is None:
         return
-    if value is not None and described.token.value.partition("-")[0] == value.partition("-")[0]:
+    if value is not None and described.token.partition("-")[0] == value.partition("-")[0]:
         return
     if waiting := waiting_job(output):
         raise MachineError(f"{output.url}: {waiting}")
@@ -224,11 +250,10 @@ def refuse_live(output: Folder, value: str | None = None) -> None:
     if seconds < STALE_SECONDS:
         who = f"a job that host {described.host} submitted" if described.is_detached else "another shardkit"
         where = "" if described.is_detached else f", on host {described.host}"
-        msg = (
+        raise MachineError(
             f"{output.url}: {who} is writing into this folder{where}, last heard of "
             f"{seconds:.0f} s ago; wait for it to end. If it was killed, try again {STALE_SECONDS:.0f} s after that"
         )
-        raise MachineError(msg)
 
 
 def waiting_job(output: Folder) -> str | None:

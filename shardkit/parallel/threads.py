@@ -84,8 +84,7 @@ def _raise_error_of(thread: Future[None]) -> None:
     except (ShardkitError, OSError):
         raise
     except Exception as error:  # a fault of a library or of ours; the user gets a sentence, a program the cause
-        msg = f"a worker failed: {type(error).__name__}: {error}"
-        raise MachineError(msg) from error
+        raise MachineError(f"a worker failed: {type(error).__name__}: {error}") from error
 
 
 def _shared(items: Iterator[_T], lock: threading.Lock) -> Iterator[_T]:

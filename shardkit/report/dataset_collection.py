@@ -8,7 +8,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from shardkit.conversion.planning.checks.finding import Finding
-from shardkit.conversion.planning.options_text import options_text
+from shardkit.conversion.planning.rules import options_text
 from shardkit.conversion.planning.splits.grouping import digest_prefixes
 from shardkit.dataset.features import NO_LABEL
 from shardkit.dataset.index.perceptual_hashes import hash_words

@@ -13,9 +13,7 @@ import pyarrow.compute as pc
 
 from shardkit import images
 from shardkit.conversion.inventory import columns
-from shardkit.conversion.inventory.columns import features_of
-from shardkit.conversion.inventory.row_boxes import annotated_size
-from shardkit.conversion.inventory.schema import HAS_GPS
+from shardkit.conversion.inventory.columns import annotated_size, features_of
 from shardkit.conversion.inventory.source_files import ReadImage, SourceFiles, image_path, image_start
 from shardkit.conversion.planning.checks.finding import listing_of
 from shardkit.conversion.planning.plan import Plan
@@ -37,7 +35,8 @@ from shardkit.report.columns import counts_of, first_rejected, group_hashes
 from shardkit.report.dataset_collection import title_of
 from shardkit.software import versions
 from shardkit.sources import Source
-from shardkit.sources.columns import GROUP, MASK_COLOURS
+from shardkit.sources.columns import GROUP, HAS_GPS, MASK_COLOURS
+from shardkit.sources.columns import OBJECTS as LISTED_OBJECTS
 from shardkit.statistics.repeated import labels_of
 from shardkit.storage.concurrent_reads import read_many
 
@@ -127,8 +126,8 @@ class SourceCollection:
     def _labels(self, table: pa.Table) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.int64]]:
         names = table.column_names
         nothing = np.zeros(0, np.int32), np.zeros(len(table), np.int64)
-        if columns.OBJECTS in names:
-            lists = [[one["label_name"] for one in row] for row in table[columns.OBJECTS].to_pylist()]
+        if LISTED_OBJECTS in names:
+            lists = [[one["label_name"] for one in row] for row in table[LISTED_OBJECTS].to_pylist()]
         elif columns.LABEL_NAMES in names:
             lists = table[columns.LABEL_NAMES].to_pylist()
         elif "label" in names:
@@ -164,8 +163,8 @@ class SourceCollection:
         return [Member(row["key"], split, self._label_names(row)) for split, row in self._rows(numbers)]
 
     def _label_names(self, row: Mapping[str, Any]) -> tuple[str, ...]:
-        if columns.OBJECTS in row:
-            return tuple(dict.fromkeys(one["label_name"] for one in row[columns.OBJECTS]))
+        if LISTED_OBJECTS in row:
+            return tuple(dict.fromkeys(one["label_name"] for one in row[LISTED_OBJECTS]))
         if columns.LABEL_NAMES in row:
             return tuple(row[columns.LABEL_NAMES] or ())
         if columns.TARGET in row:
@@ -182,7 +181,7 @@ class SourceCollection:
         image = open_image(stored.data, images.inspect(stored.data).format)
         image.load()
         label = ", ".join(self._label_names(row))
-        if columns.OBJECTS in row:
+        if LISTED_OBJECTS in row:
             objects = self._placed(row, info)
             boxes = np.array([one["bbox"] for one in objects], np.float32).reshape(-1, 4)
             labels = [self._label_of[one["label_name"]] for one in objects]
@@ -195,10 +194,10 @@ class SourceCollection:
     def _placed(self, row: Mapping[str, Any], info: images.ImageInfo | None) -> list[dict[str, Any]]:
         """Return objects with boxes as fractions of the upright image; a checked row has them already."""
         if row["content_sha256"] is not None:
-            return list(row[columns.OBJECTS])
+            return list(row[LISTED_OBJECTS])
         if info is None:
             info = images.inspect(self._files.image(row).data)
-        return place_objects(row[columns.OBJECTS], annotated_size(dict(row)), info).objects
+        return place_objects(row[LISTED_OBJECTS], annotated_size(dict(row)), info).objects
 
     def _mask(self, row: Mapping[str, Any], image: ReadImage, info: images.ImageInfo) -> bytes:
         data, colours = self._files.mask(row, image) or b"", row.get(MASK_COLOURS.name)

@@ -5,11 +5,11 @@ from typing import Any
 
 import pyarrow as pa
 
-from shardkit.conversion.inventory.schema import INVENTORY_SCHEMA
+from shardkit.conversion.inventory.columns import INVENTORY_SCHEMA
 from shardkit.conversion.planning import plan_file
 from shardkit.conversion.planning.plan import Plan
+from shardkit.conversion.planning.rules import as_in_dataset, generation_options
 from shardkit.conversion.writing.appending.append import Append, AppendOutcome
-from shardkit.conversion.writing.appending.options import as_in_dataset, generation_options
 from shardkit.conversion.writing.conversion import Conversion
 from shardkit.conversion.writing.reject_limit import RejectLimit
 from shardkit.conversion.writing.shard import WriteJob
@@ -20,7 +20,6 @@ from shardkit.options.groups import ConvertOptions
 from shardkit.parallel.for_each import Guard
 from shardkit.parallel.progress import Silent
 from shardkit.parallel.reports import work_folder
-from shardkit.parallel.run_file import RunToken
 from shardkit.parallel.run_token import claimed
 from shardkit.parallel.threads import ThreadExecutor
 from shardkit.sources import Source, SourceOptions
@@ -77,7 +76,7 @@ def plan_without_beam(source: Source, options: ConvertOptions) -> Plan:
     return plan_inventory(inventory, options, listener, is_explicit=True)
 
 
-def work_on(work: Callable[..., Any], item: Any, folder: Folder, token: RunToken) -> list[Any]:
+def work_on(work: Callable[..., Any], item: Any, folder: Folder, token: str) -> list[Any]:
     """Return what some work gives for an item as a worker does it: silent if the run has ended, failures as files."""
     return list(Guard(folder, token).call(work, item))
 

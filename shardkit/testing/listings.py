@@ -7,7 +7,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from shardkit.conversion.inventory.measuring import measure_files
+from shardkit.conversion.inventory.checking import measure_files
 from shardkit.sources import LISTING_SCHEMA, Source, SourceOptions
 from shardkit.sources.listing import count_skipped
 from shardkit.sources.opening import open_source

@@ -6,7 +6,7 @@ import pytest
 from PIL import Image
 
 import shardkit
-from shardkit.adoption.classes import name_classes
+from shardkit.adoption.merging import name_classes
 from shardkit.adoption.scanning import Found
 from shardkit.dataset.foreign.label_names import lines_as_names
 from shardkit.errors import CallError, DataError

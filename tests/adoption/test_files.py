@@ -6,8 +6,7 @@ import zlib
 
 import pytest
 
-from shardkit.adoption.dataset_folder import dataset_place
-from shardkit.adoption.files import assign_splits, conversion_of, find_files, refuse_compressed
+from shardkit.adoption.files import assign_splits, conversion_of, dataset_place, find_files, refuse_compressed
 from shardkit.dataset.foreign.files import ForeignFiles
 from shardkit.errors import CallError, DataError
 from shardkit.storage import open_folder

@@ -4,7 +4,7 @@ from functools import partial
 
 import pytest
 
-from shardkit.beam.executor import BeamExecutor
+from shardkit.beam.conversion import BeamExecutor
 from shardkit.beam.options import runner_config
 from shardkit.conversion.inventory.inventory import Inventory
 from shardkit.conversion.planning import plan_file
@@ -14,7 +14,6 @@ from shardkit.options.groups import ConvertOptions
 from shardkit.parallel.driver_view import DriverView
 from shardkit.parallel.for_each import Guard
 from shardkit.parallel.progress import Phase, Silent
-from shardkit.parallel.run_file import RunToken
 from shardkit.sources.opening import open_source
 from shardkit.storage import open_folder
 from shardkit.testing import inventory_table, write_job
@@ -77,7 +76,7 @@ def test_the_inventory_of_many_files_is_a_small_job_that_names_none(dataflow, tm
         for i in range(NUM_FILES // len(folders)):
             (folder / f"photograph-{i:06d}.jpg").touch()
     source = open_source(str(tmp_path / "source"))
-    guard = Guard(open_folder(f"gs://{BUCKET}/out"), RunToken("x"), DriverView.of([]))
+    guard = Guard(open_folder(f"gs://{BUCKET}/out"), "x", DriverView.of([]))
     listener = Saying()
     task = InventoryTask.of(source, guard, ConvertOptions(), None, is_explicit=True)
     executor.run_job(task, phase(listener))
@@ -96,7 +95,7 @@ def test_the_writing_of_many_shards_is_a_job_that_names_no_image(dataflow):
     inventory = inventory_table([f"class-{i % 7}" for i in range(NUM_SHARDS)])
     plan = make_plan(Inventory(inventory, "class folders", {}), ConvertOptions.of({"shards": NUM_SHARDS}))
     output = open_folder(f"gs://{BUCKET}/out")
-    work = partial(Guard(output, RunToken("x", plan.digest)).call, write_job(output, plan).write)
+    work = partial(Guard(output, "x").call, write_job(output, plan).write)
     executor.for_each("WriteShards", plan_file.shard_tasks(plan), work, phase(Silent()))
     pipeline, sent = graph(server)
     assert len(pipeline) < MAX_WRITING_GRAPH

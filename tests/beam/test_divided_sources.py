@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from shardkit.beam.executor import BeamExecutor
+from shardkit.beam.conversion import BeamExecutor
 from shardkit.conversion.writing import inventory_tasks
 from shardkit.parallel.threads import ThreadExecutor
 from shardkit.record_sources import webdataset_samples

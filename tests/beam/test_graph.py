@@ -18,8 +18,7 @@ from apache_beam.testing.util import assert_that
 
 from shardkit import images
 from shardkit.beam import CheckImages, Example, ReadDataset, ReadImages, WriteDataset
-from shardkit.beam.conversion import convert_task, take_inventory
-from shardkit.beam.executor import work_on_each
+from shardkit.beam.conversion import convert_task, take_inventory, work_on_each
 from shardkit.conversion.planning import plan_file
 from shardkit.conversion.writing import shard as writing
 from shardkit.conversion.writing.inventory_tasks import DECODE_BATCH_ROWS
@@ -30,7 +29,6 @@ from shardkit.errors import DataError
 from shardkit.options.groups import ConvertOptions
 from shardkit.parallel.driver_view import DriverView
 from shardkit.parallel.for_each import Guard
-from shardkit.parallel.run_file import RunToken
 from shardkit.parallel.run_token import Run
 from shardkit.sources.opening import open_source
 from shardkit.storage import open_folder
@@ -89,7 +87,7 @@ def graph_bytes(pcoll):
 
 
 def task_of(root, output, check="decode"):
-    guard = Guard(open_folder(str(output)), RunToken("x"), DriverView.of([open_folder(str(root))]))
+    guard = Guard(open_folder(str(output)), "x", DriverView.of([open_folder(str(root))]))
     guard.folder.create()
     return InventoryTask.of(open_source(str(root)), guard, ConvertOptions(check=check), None, is_explicit=True)
 
@@ -126,7 +124,7 @@ def test_the_graph_of_verifying_carries_no_rows_either(dataset, tmp_path):
     shards = list(enumerate(shard for _, shard in manifest.shards()))
     folder = open_folder(str(tmp_path))
     job = CheckJob(folder, "0" * 64, ExampleSpec(manifest.features, manifest.classes), deep=True)
-    check = partial(Guard(folder, RunToken("x"), DriverView.of([folder])).call, job.check)
+    check = partial(Guard(folder, "x", DriverView.of([folder])).call, job.check)
     created = beam.Pipeline(FnApiRunner()) | beam.Create(shards, reshuffle=False)
     assert graph_bytes(work_on_each(created, "VerifyShards", check)) < 30_000
 
@@ -161,7 +159,7 @@ def test_a_retried_and_a_doubled_task_do_no_harm(photographs, tmp_path):
     plan = plan_without_beam(source, ConvertOptions.of({"shards": 2}))
     output.create()
     plan_file.write_rows(output, plan)
-    tasks, run = plan_file.shard_tasks(plan) * 3, Run(output).start(plan.digest)
+    tasks, run = plan_file.shard_tasks(plan) * 3, Run(output).start()
     with beam.Pipeline(FnApiRunner()) as pipeline:
         created = pipeline | beam.Create(tasks, reshuffle=False)
         work = write_job(source.folder, plan).write

@@ -6,10 +6,10 @@ import re
 
 import pytest
 
-from shardkit.beam import executor
-from shardkit.conversion.inventory import merged_parts
+from shardkit.beam import conversion as wiring
+from shardkit.conversion.inventory import parts
 from shardkit.conversion.inventory.source_files import SourceFiles
-from shardkit.conversion.writing import planning_limit, steps
+from shardkit.conversion.writing import steps, taken_inventory
 from shardkit.conversion.writing.output import finished_shards
 from shardkit.errors import MachineError
 from shardkit.host import Host
@@ -24,13 +24,13 @@ CLOCK = re.compile(r"[\d,.]+ (s|images/s|\w+/s)\b|^(listing|checking|planning|wr
 @pytest.fixture
 def jobs(monkeypatch):
     """The jobs that run during the test."""
-    run, found = executor.run_with_progress, []
+    run, found = wiring.run_with_progress, []
 
     def noting(*given):
         found.append(given)
         run(*given)
 
-    monkeypatch.setattr(executor, "run_with_progress", noting)
+    monkeypatch.setattr(wiring, "run_with_progress", noting)
     return found
 
 
@@ -89,15 +89,15 @@ def test_what_refuses_it_is_the_same_sentence_with_the_same_exit_code(words, cod
 @pytest.fixture
 def merges(monkeypatch):
     """Workers merge more than two parts, into files of ten rows; whenever parts are read, their names."""
-    read, found = merged_parts.read_parts, []
+    read, found = parts.read_parts, []
 
     def noting(output, names):
         found.append(list(names))
         return read(output, names)
 
-    monkeypatch.setattr(merged_parts, "MERGED_ABOVE", 2)
-    monkeypatch.setattr(merged_parts, "MERGED_ROWS", 10)
-    monkeypatch.setattr(merged_parts, "read_parts", noting)
+    monkeypatch.setattr(parts, "MERGED_ABOVE", 2)
+    monkeypatch.setattr(parts, "MERGED_ROWS", 10)
+    monkeypatch.setattr(parts, "read_parts", noting)
     return found
 
 
@@ -108,7 +108,7 @@ def test_the_workers_merge_many_parts_once_and_the_dataset_is_the_same(merges, t
     image.write_bytes(bytes(len(good)))
     time_ns = image.stat().st_mtime_ns
     words, strictly = (root, tmp_path / "out", IN_PROCESS_RUNNER, "--shards", "3"), ("--max-rejected", "0")
-    merged = tmp_path / "out" / merged_parts.MERGED
+    merged = tmp_path / "out" / parts.MERGED
     for _ in range(2):
         convert(*words, *strictly, exit_code=1)
         assert len(merges) == len(list(merged.iterdir())) == 2  # the second run finds both files
@@ -162,28 +162,28 @@ def test_more_images_than_the_memory_of_the_host_holds_are_refused_and_the_next_
     words = (photographs, tmp_path / "out", "--max-rejected", "1")
     planning, identical = "planning 19 images takes 3.7 KiB of memory", ("--dedupe", "identical")
     with monkeypatch.context() as small:
-        small.setattr(planning_limit, "this_host", lambda: Host(2, 19 * 125 - 1))
+        small.setattr(taken_inventory, "this_host", lambda: Host(2, 19 * 125 - 1))
         said = convert(*words, exit_code=3)
         assert f"{planning} and this host has 2.3 KiB: run the same command where one host has more, or convert" in said
         assert "planning 19 images takes 2.3 KiB" in convert(*words, *identical, exit_code=3)
-        small.setattr(planning_limit, "this_host", lambda: Host(2, 19 * 125))
+        small.setattr(taken_inventory, "this_host", lambda: Host(2, 19 * 125))
         for runner in ((), (IN_PROCESS_RUNNER,)):
             assert "or add --dedupe identical, which takes 2.3 KiB" in convert(*words, *runner, exit_code=3)
         convert(*words, *identical)
-        small.setattr(planning_limit, "this_host", lambda: Host(2, 19 * 198))
+        small.setattr(taken_inventory, "this_host", lambda: Host(2, 19 * 198))
         convert(*words, "--overwrite")
 
 
 def test_a_job_that_the_engine_has_forgotten_is_looked_for_in_the_output(photographs, tmp_path, monkeypatch):
     words = ("convert", photographs, tmp_path / "out", "--max-rejected", "1", IN_PROCESS_RUNNER)
-    run = executor.run_with_progress
+    run = wiring.run_with_progress
 
     def forgetting(*given):
         if runs:
             run(*given)
         raise MachineError("the runner failed: FlinkJobNotFoundException")
 
-    monkeypatch.setattr(executor, "run_with_progress", forgetting)
+    monkeypatch.setattr(wiring, "run_with_progress", forgetting)
     runs = False
     lost = call(*words)
     assert (lost.exit_code, "FlinkJobNotFoundException" in lost.stderr) == (3, True)

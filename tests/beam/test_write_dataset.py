@@ -21,7 +21,7 @@ from PIL import Image
 import shardkit
 from shardkit import images, testing
 from shardkit.beam import Box, ConvertImages, Example, PublishedDataset, WriteDataset, WrittenShard, arguments
-from shardkit.conversion.inventory import merged_parts
+from shardkit.conversion.inventory import parts
 from shardkit.conversion.staging import stager
 from shardkit.conversion.staging.staged_conversion import StagedConversion
 from shardkit.conversion.staging.staged_part import begin_staging
@@ -203,11 +203,11 @@ def test_convert_does_not_go_on_with_the_shards_of_rows(rows, tmp_path, monkeypa
 
 
 def test_the_workers_merge_many_parts_and_the_dataset_is_the_same(rows, written, tmp_path, monkeypatch):
-    read, found = merged_parts.read_parts, []
+    read, found = parts.read_parts, []
     monkeypatch.setattr(stager, "FILE_ROWS", 6)
-    monkeypatch.setattr(merged_parts, "MERGED_ABOVE", 2)
-    monkeypatch.setattr(merged_parts, "MERGED_ROWS", 10)
-    monkeypatch.setattr(merged_parts, "read_parts", lambda *given: found.append(given[1]) or read(*given))
+    monkeypatch.setattr(parts, "MERGED_ABOVE", 2)
+    monkeypatch.setattr(parts, "MERGED_ROWS", 10)
+    monkeypatch.setattr(parts, "read_parts", lambda *given: found.append(given[1]) or read(*given))
     write(tmp_path / "out", rows, **OPTIONS)
     assert list(map(len, found)) == [2, 2], "only workers read parts, each those of its merged file"
     assert digests_of(tmp_path / "out") == digests_of(written[0])

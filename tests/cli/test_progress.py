@@ -6,9 +6,8 @@ from datetime import datetime, timezone
 
 import pytest
 
-from shardkit.cli.progress import json_log
-from shardkit.cli.progress.measure import WINDOW_SECONDS, Progress, Status
-from shardkit.cli.progress.text import duration, live_line, plain_line
+from shardkit.cli.progress import displays
+from shardkit.cli.progress.measure import WINDOW_SECONDS, Progress, Status, duration, live_line, plain_line
 from shardkit.testing import write_class_folders
 
 from .calling import run_forked
@@ -111,7 +110,7 @@ def test_the_time_left_is_said_in_words():
 def test_a_line_for_schedulers_has_the_numbers_and_the_message():
     status = Status("writing", 10.0, 50, 100, False, 5.0, 3)
     time = datetime(2026, 5, 4, 3, 2, 1, 999_999, timezone.utc)
-    assert json.loads(json_log.json_line("info", plain_line(status), status, time)) == {
+    assert json.loads(displays.json_line("info", plain_line(status), status, time)) == {
         "time": "2026-05-04T03:02:01.999Z",
         "level": "info",
         "phase": "writing",
@@ -136,11 +135,11 @@ def test_a_line_for_schedulers_has_the_numbers_and_the_message():
     ],
 )
 def test_the_format_is_known_before_the_options_are_checked(arguments, found):
-    assert json_log.log_format_of(arguments) == found
+    assert displays.log_format_of(arguments) == found
 
 
 def test_log_records_of_other_packages_are_lines_too(capsys):
-    json_log._Records().emit(logging.LogRecord("beam", logging.WARNING, "x.py", 1, "line\n%s", ("é",), None))
+    displays._Records().emit(logging.LogRecord("beam", logging.WARNING, "x.py", 1, "line\n%s", ("é",), None))
     found = json.loads(capsys.readouterr().err)
     assert (found["level"], found["message"]) == ("warning", "line\né")
 

@@ -18,7 +18,7 @@ THEIRS = {
 PROGRAM = """
 import sys
 import pipelines
-import shardkit.beam.executor
+import shardkit.beam.conversion
 from shardkit.cli import main
 main(["convert", sys.argv[1], "out", "--quiet"], standalone_mode=False)
 from pipelines import NAME

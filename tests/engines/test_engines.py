@@ -144,7 +144,7 @@ def test_plan_by_a_job_service_prints_what_plan_in_this_process_prints(source, j
 
 @pytest.mark.slow  # as in tests/test_imports.py
 def test_a_write_workers_process_loads_no_tensorflow(tmp_path):
-    script = "import json, sys; import shardkit.beam.executor; print(json.dumps(sorted(sys.modules)))"
+    script = "import json, sys; import shardkit.beam.conversion; print(json.dumps(sorted(sys.modules)))"
     done = subprocess.run(
         [sys.executable, "-c", script], env=environment(), cwd=tmp_path, capture_output=True, text=True, check=True
     )

@@ -1,7 +1,7 @@
 import pyarrow as pa
 import pytest
 
-from shardkit.conversion.inventory.merged_listings import merge_listings
+from shardkit.conversion.inventory.checking import merge_listings
 from shardkit.naming import IMAGE_ENDINGS
 from shardkit.sources import LISTING_SCHEMA, Listing
 from shardkit.sources.columns import MAX_OBJECTS

@@ -2,10 +2,9 @@
 
 | module | contents |
 |---|---|
-| `conversion` | the options of `convert` and `plan`, as arguments of `shardkit.api` |
-| `groups` | headings for these options in the help |
-| `log_format` | the option `--log-format` of every long command |
-| `output_file` | the type of `--output`: a file whose folder is there |
+| `conversion` | the options of `convert` and `plan`, as arguments of `shardkit.api`; commands that have them |
+| `config_file` | options in a file: read, and written |
+| `output` | the option `--log-format`, and the type of `--output`: a file whose folder is there |
 | `beam` | a command line whose last options may be those of Apache Beam |
 
 Options of one command are in the command's module.

@@ -37,11 +37,7 @@ class BeamOptionsCommand(click.Command):
     """A command with an argument `beam_options`, which is its last."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """Parse the command's own options strictly, unless a runner is named.
-
-        Raises:
-            CallError: An option is unknown, or there are more paths than the command has.
-        """
+        """Parse the command's own options strictly, unless a runner is named."""
         at = args.index(SEPARATOR) if SEPARATOR in args else len(args)
         own, after = args[:at], tuple(args[at + 1 :])
         if answered := next((arg for arg in own if arg in _ANSWERS and arg not in _options(self)), None):

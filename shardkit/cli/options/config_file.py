@@ -1,14 +1,19 @@
-"""The option ``--config FILE``: options in a YAML file, by the names that they have on the command line."""
+"""Options in a YAML file, by the names that they have on the command line: read for ``--config``, and written."""
 
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from shardkit.errors import CallError
+from shardkit.errors import CallError, MachineError
 from shardkit.options.definition import OPTIONS
+from shardkit.options.words import words_of
 from shardkit.spelling import closest
 from shardkit.storage import read_text_file
+
+if TYPE_CHECKING:
+    from shardkit.dataset.manifest.parts import Source
 
 _MAX_BYTES = 1 << 20  # 1 MiB
 _YES, _NO = frozenset({"true", "yes", "on"}), frozenset({"false", "no", "off"})
@@ -41,10 +46,6 @@ def read_config(path: Path, command: click.Command) -> dict[str, Any]:
         path: The file: a mapping of the names of options, without dashes before them, to values. A repeatable option
             may have a list, and one such as `splits` a mapping.
         command: The command. It ignores options that only `convert` has.
-
-    Raises:
-        CallError: It is no such file, has more than 1 MiB, an option is unknown or given twice, or a switch is neither
-            true nor false.
     """
     import yaml
 
@@ -55,11 +56,9 @@ def read_config(path: Path, command: click.Command) -> dict[str, Any]:
     except RecursionError:
         raise CallError(f"{where}: values are nested too deeply; write an option in each line") from None
     except yaml.YAMLError as error:
-        msg = f"{where}: this is not YAML: {' '.join(str(error).split())}"
-        raise CallError(msg) from None
+        raise CallError(f"{where}: this is not YAML: {' '.join(str(error).split())}") from None
     if not isinstance(root, yaml.MappingNode):
-        msg = f"{where}: write an option in each line, such as `splits: 80/20`"
-        raise CallError(msg)
+        raise CallError(f"{where}: write an option in each line, such as `splits: 80/20`")
     options = {
         name.removeprefix("--"): param
         for param in command.params
@@ -77,11 +76,9 @@ def read_config(path: Path, command: click.Command) -> dict[str, Any]:
         if option is None or option.name is None:
             close = closest(name, options)
             hint = f"did you mean {close}?" if close else f"see `shardkit {command.name} --help-all`"
-            msg = f"{line}: no such option: {name}; {hint}"
-            raise CallError(msg)
+            raise CallError(f"{line}: no such option: {name}; {hint}")
         if option.name in found:
-            msg = f"{line}: {name} is given twice; keep one of the lines"
-            raise CallError(msg)
+            raise CallError(f"{line}: {name} is given twice; keep one of the lines")
         # The whole mapping is read from the file, by the option that takes a file.
         is_reading = option.name == "reading" and isinstance(value, yaml.MappingNode)
         found[option.name] = str(path) if is_reading else _value(value, option, f"{line}: {name}")
@@ -101,12 +98,45 @@ def _value(node: Any, option: click.Option, where: str) -> Any:
         pairs = [(key.value, one.value) for key, one in node.value if isinstance(one, yaml.ScalarNode)]
         texts = [",".join(f"{key}={one}" for key, one in pairs)] if len(pairs) == len(node.value) else []
     if not texts or not all(texts) or (isinstance(node, yaml.SequenceNode) and len(texts) < len(node.value)):
-        msg = f"{where} needs a value, as on the command line"
-        raise CallError(msg)
+        raise CallError(f"{where} needs a value, as on the command line")
     if option.is_flag:
         word = texts[0].lower()
         if word not in _YES | _NO:
-            msg = f"{where} is true or false; found {texts[0]!r}"
-            raise CallError(msg)
+            raise CallError(f"{where} is true or false; found {texts[0]!r}")
         return word in _YES
     return texts if option.multiple else texts[0]
+
+
+_OF_READINGS = ("Source", "Reading")  # headings of the options that a reading says
+_ALSO = ("split_column", "group_by")
+
+
+def write_config(path: str, source: "Source", given: Mapping[str, Any]) -> None:
+    """Write the configuration of a call."""
+    try:
+        Path(path).write_text(config_text(source, given), encoding="utf-8")
+    except FileNotFoundError:
+        raise CallError(f"--write-config {path}: there is no such folder; make it") from None
+    except OSError as error:
+        raise MachineError(f"--write-config {path}: cannot write the file: {error.strerror}") from error
+
+
+def config_text(source: "Source", given: Mapping[str, Any]) -> str:
+    """Return the text of the file."""
+    import yaml
+
+    from shardkit.sources.readings.text import as_config, from_data
+
+    reading = source.reading
+    options: dict[str, Any] = {}
+    for name, value in given.items():
+        option = OPTIONS.get(name)
+        if option is None or (reading is not None and (option.heading in _OF_READINGS or name in _ALSO)):
+            continue
+        words = words_of(name, value)
+        texts: Any = [word for word in words if word != option.flag]
+        options[option.flag.removeprefix("--")] = True if not texts else texts if len(texts) > 1 else texts[0]
+    text = "" if reading is None else as_config(from_data(reading, "the plan"))
+    if reading is None:
+        text = f"# The layout {source.layout} has no reading yet: it is detected again, or said by options.\n"
+    return text + (str(yaml.safe_dump(options, sort_keys=False, allow_unicode=True)) if options else "")

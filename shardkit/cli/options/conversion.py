@@ -1,20 +1,155 @@
-"""The options of `convert`, `plan`, `append` and `report SOURCE`, made from their definitions in `shardkit.options`."""
+"""The options of `convert`, `plan`, `append` and `report SOURCE`, made from their definitions in `shardkit.options`.
 
-from collections.abc import Callable
+The help of these commands prints the options under several headings, and only the common ones unless all are asked for.
+SOURCE may be several paths (`shardkit convert A B NEW`), and a dataset, for which some options have no effect.
+"""
+
+from collections.abc import Callable, Collection, Iterator, Sequence
+from itertools import takewhile
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 import click
 
-from shardkit.cli.options.log_format import log_format_option
+from shardkit.cli.options.beam import BeamOptionsCommand
+from shardkit.cli.options.output import log_format_option
 from shardkit.conversion.arguments import grouped
 from shardkit.errors import CallError
-from shardkit.options.definition import OPTIONS, Option
+from shardkit.options.definition import HEADINGS, OPTIONS, Option
 from shardkit.options.forms import Choice, ClassNames, Number, Side
 from shardkit.options.words import rewritten
 
 if TYPE_CHECKING:
     from shardkit.options.forms import ClassesOfFile
+
+NAME_COLUMNS = 28  # minimum width of the first column: click aligns each section separately
+ALL_OPTIONS = "--help-all"
+_OF_RUN = "Run"
+_SHOWS_ALL = "shardkit.shows_all"  # key in click's `meta`
+
+
+class GroupedCommand(BeamOptionsCommand):
+    """A command whose help has a section for each heading of the options, and which shows all with `--help-all`."""
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.params.append(
+            click.Option(
+                [ALL_OPTIONS],
+                is_flag=True,
+                is_eager=True,
+                expose_value=False,
+                callback=_print_all,
+                help="Show this message with all options.",
+            )
+        )
+
+    def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write the sections; options that are none of a conversion, such as --help, are under the last one."""
+        shows_all = ctx.meta.get(_SHOWS_ALL, False)
+        sections: dict[str, list[tuple[str, str]]] = {heading: [] for heading in HEADINGS}
+        num_left_out = 0
+        for param in self.get_params(ctx):
+            line = param.get_help_record(ctx) if isinstance(param, click.Option) else None
+            if line is None:
+                continue
+            defined = OPTIONS.get(param.name or "")
+            if defined is not None and not shows_all and not self._is_common(defined):
+                num_left_out += 1
+                continue
+            heading = (defined and defined.heading) or _OF_RUN
+            sections[heading].append((f"{line[0]:<{NAME_COLUMNS}}", line[1]))
+        for heading, lines in sections.items():
+            if lines:
+                with formatter.section(heading):
+                    formatter.write_dl(lines)
+        if num_left_out:
+            formatter.write_paragraph()
+            formatter.write_text(f"{num_left_out} more options: shardkit {self.name} {ALL_OPTIONS}")
+
+    def _is_common(self, defined: Option[Any, Any]) -> bool:
+        """Return whether the short help shows an option; `append` refuses other values of a dataset's fixed rules."""
+        return defined.is_common and not (self.name == "append" and defined.rule == "fixed")
+
+
+def _print_all(ctx: click.Context, param: click.Parameter, value: bool) -> None:  # noqa: FBT001 - click's signature
+    del param
+    if value and not ctx.resilient_parsing:
+        ctx.meta[_SHOWS_ALL] = True
+        click.echo(ctx.get_help(), color=ctx.color)
+        ctx.exit()
+
+
+ALSO = "also"  # the parameter with the further paths
+
+
+class SeveralSourcesCommand(GroupedCommand):
+    """A command whose SOURCE may be several paths, if all of them exist and are no images."""
+
+    def take_paths(self, ctx: click.Context, extra: tuple[str, ...]) -> tuple[str, ...]:
+        """Take further paths of SOURCE from the arguments; the last path is OUTPUT, if the command has one.
+
+        Args:
+            ctx: The call, whose parameters are changed.
+            extra: The arguments: paths, and with a runner options of Beam.
+
+        Returns:
+            The other arguments; all of them if SOURCE cannot be several paths.
+        """
+        more = tuple(takewhile(lambda arg: not arg.startswith("-"), extra))
+        last = ("output",) if "output" in ctx.params else ()
+        paths = [ctx.params["source"], *(ctx.params[name] for name in last), *more]
+        sources = paths[: len(paths) - len(last)]
+        if not more or not _may_be_sources(sources):
+            return extra
+        ctx.params |= {"source": sources[0], ALSO: tuple(sources[1:]), **dict.fromkeys(last, paths[-1])}
+        return extra[len(more) :]
+
+
+def sources_of(source: str, given: dict[str, Any]) -> str | list[str]:
+    """Return SOURCE for the functions of `shardkit`, and remove the further paths from the other parameters."""
+    also = given.pop(ALSO, ())
+    return [source, *also] if also else source
+
+
+def _may_be_sources(paths: Sequence[str]) -> bool:
+    """Return whether all paths exist and are not all images, whose folder would be the source."""
+    from shardkit.sources.given_files import files_refusal
+    from shardkit.sources.recognising.several_sources import named_source
+    from shardkit.storage import open_folder
+
+    if not all(paths) or files_refusal(paths):
+        return False
+    return all(open_folder(named_source(path).url).stat("") is not None for path in paths)
+
+
+def refuse_conversion_options(ctx: click.Context, dataset: str, own: Collection[str], subject: str) -> None:
+    """Refuse options that were given and that a dataset has no use for.
+
+    Args:
+        ctx: The call.
+        dataset: The dataset as the user wrote it.
+        own: Names of the parameters that have an effect.
+        subject: What the others have no effect on: ``the plan that it was made with``.
+    """
+    for param in _given(ctx, own):
+        raise CallError(
+            f"{dataset} is a dataset, and {param.opts[0]} has no effect on {subject}; `shardkit convert {dataset} NEW` "
+            "converts it with other options"
+        )
+
+
+def has_conversion_options(ctx: click.Context, own: Collection[str]) -> bool:
+    """Return whether an option was given that is not among the call's own."""
+    return any(True for _ in _given(ctx, own))
+
+
+def _given(ctx: click.Context, own: Collection[str]) -> Iterator[click.Parameter]:
+    for param in ctx.command.params:
+        name = param.name or ""
+        if name not in own and ctx.get_parameter_source(name) is click.core.ParameterSource.COMMANDLINE:
+            yield param
+
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 CommandName = Literal["convert", "plan", "append"]
@@ -63,12 +198,7 @@ def conversion_options(command: CommandName) -> Callable[[Command], Command]:
 
 
 def click_option(defined: Option[Any, Any], *, of_dataset: bool = False) -> Callable[[Command], Command]:
-    """Return the click option of a definition.
-
-    Args:
-        defined: The definition.
-        of_dataset: Whether its default is the rule of a dataset, for `append`.
-    """
+    """Return the click option of a definition; with `of_dataset`, its default is the rule of a dataset (`append`)."""
     return click.option(
         f"{defined.flag}/{defined.off_flag}" if defined.off_flag else defined.flag,
         *defined.other_flags,
@@ -103,15 +233,7 @@ def _help(defined: Option[Any, Any], *, of_dataset: bool) -> str:
 
 
 def arguments_from(given: dict[str, Any], *paths: str) -> dict[str, Any]:
-    """Return the keyword arguments for the functions of `shardkit`: options that were given, in their groups.
-
-    Args:
-        given: The options as click read them.
-        paths: SOURCE and OUTPUT.
-
-    Raises:
-        CallError: An option is unknown to shardkit and to Beam, precedes SOURCE, or its file cannot be read.
-    """
+    """Return the keyword arguments for the functions of `shardkit`: options that were given, in their groups."""
     if given["beam_options"]:
         refuse_unknown_options(given["beam_options"], *paths)
     values = {name: value for name, value in given.items() if value not in (None, ())}
@@ -121,19 +243,10 @@ def arguments_from(given: dict[str, Any], *paths: str) -> dict[str, Any]:
 
 
 def refuse_unknown_options(beam_options: tuple[str, ...], *paths: str) -> None:
-    """Refuse options that neither the current command nor Beam has.
-
-    Args:
-        beam_options: The options that are passed on to Beam.
-        paths: The command's paths.
-
-    Raises:
-        CallError: An option is unknown, or is in the place of a path.
-    """
+    """Refuse options that neither the current command nor Beam has."""
     for path in paths:
         if path.startswith("-"):
-            msg = f"no such option: {path}; with --runner, write Beam's own options after the paths"
-            raise CallError(msg)
+            raise CallError(f"no such option: {path}; with --runner, write Beam's own options after the paths")
     from shardkit.beam.options import refuse_unknown
 
     own_options = [name for option in click.get_current_context().command.params for name in option.opts]
@@ -141,11 +254,7 @@ def refuse_unknown_options(beam_options: tuple[str, ...], *paths: str) -> None:
 
 
 def read_classes(path: Path) -> "ClassesOfFile":
-    """Return the lines of the file given by ``--classes``.
-
-    Raises:
-        CallError: It is no such file, has more than 16 MiB or is not UTF-8, or a line is empty.
-    """
+    """Return the lines of the file given by ``--classes``."""
     from shardkit.options.forms import ClassesOfFile
     from shardkit.storage import read_text_file
 
@@ -154,6 +263,5 @@ def read_classes(path: Path) -> "ClassesOfFile":
     while names and not names[-1]:
         names.pop()
     if "" in names:  # a table's integers are positions in the list
-        msg = f"--classes {path}: line {names.index('') + 1} is empty; every line is the name of a class"
-        raise CallError(msg)
+        raise CallError(f"--classes {path}: line {names.index('') + 1} is empty; every line is the name of a class")
     return ClassesOfFile.of(names, str(path))

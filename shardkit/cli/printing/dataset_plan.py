@@ -1,18 +1,23 @@
 """What `plan` prints for a dataset that shardkit wrote: how its conversion was planned."""
 
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
 from rich.console import Group
 
 from shardkit.cli.printing.dataset_summary import rejected_line, ties_lines
 from shardkit.cli.printing.lines import Paragraph
-from shardkit.cli.printing.splits_table import balance_lines, rows_of, splits_table
-from shardkit.conversion.planning.options_text import PLAN_VERSION_KEY, option_text, options_text, reads_written_options
+from shardkit.cli.printing.splits_table import Row, balance_lines, reasons_lines, rows_of, splits_table
+from shardkit.conversion.planning.rules import PLAN_VERSION_KEY, option_text, options_text, reads_written_options
 from shardkit.conversion.planning.sizing import choose_num_shards
 from shardkit.dataset.manifest import Manifest
 from shardkit.options.groups import OPTIONS
 from shardkit.statistics.indexes import index_statistics
+
+if TYPE_CHECKING:
+    from shardkit.conversion.planning.plan import Plan
+
+REJECTED_LISTED = 100
 
 
 def dataset_plan_summary(manifest: Manifest, *, explain: bool) -> Group:
@@ -28,9 +33,7 @@ def dataset_plan_summary(manifest: Manifest, *, explain: bool) -> Group:
         rule = option_text("splits", OPTIONS["splits"].form.from_json(manifest.options["splits"]))
         lines.append(f"splits: those of the source dataset; appended images are divided by {rule}")
     if explain:
-        lines += ["", "Number of shards, step by step:"]
-        reasons = _reasons(manifest, index_statistics(manifest).source_bytes)
-        lines += [f"  {'  ' * bool(i)}{reason}" for one in reasons.values() for i, reason in enumerate(one)]
+        lines += reasons_lines(_reasons(manifest, index_statistics(manifest).source_bytes).values())
     head = (
         f"{manifest.root.url} is a dataset, made from {manifest.source.layout}. It was planned like this; to plan "
         "another conversion of it, add options such as --splits or --shards."
@@ -45,24 +48,25 @@ def dataset_plan_json(manifest: Manifest) -> dict[str, Any]:
     found: dict[str, Any] = {
         "source": manifest.source.model_dump(mode="json"),
         "classes": manifest.classes,
-        "splits": {
-            name: {
-                "num_examples": split.num_examples,
-                "source_bytes": source_bytes[name],
-                "class_counts": split.class_counts,
-                "num_unlabelled": split.num_unlabelled,
-                "num_shards": len(split.shards),
-                "shard_counts": [shard.num_examples for shard in split.shards],
-                "balance": split.balance.model_dump(mode="json"),
-                "reasons": list(reasons[name]),
-            }
-            for name, split in manifest.splits.items()
-        },
+        "splits": {row.name: _split_json(row, source_bytes[row.name], reasons[row.name]) for row in rows_of(manifest)},
         "rejected": manifest.rejected.model_dump(mode="json"),
         "options": {name: value for name, value in manifest.options.items() if name != PLAN_VERSION_KEY},
         "plan_digest": manifest.plan_digest,
     }
     return found
+
+
+def _split_json(row: Row, source_bytes: int, reasons: Sequence[str]) -> dict[str, Any]:
+    return {
+        "num_examples": row.num_examples,
+        "source_bytes": source_bytes,
+        "class_counts": row.class_counts,
+        "num_unlabelled": row.num_unlabelled,
+        "num_shards": len(row.shard_counts),
+        "shard_counts": row.shard_counts,
+        "balance": row.balance.model_dump(mode="json"),
+        "reasons": list(reasons),
+    }
 
 
 @reads_written_options
@@ -91,3 +95,26 @@ def _generations_sentence(manifest: Manifest, split: str) -> str:
         if split in one.splits
     )
     return f"{split} has the shards of its generations: {numbers}."
+
+
+def plan_json(plan: "Plan", *, would_stop: bool) -> dict[str, Any]:
+    """Return one JSON object; `would_stop` says that `convert` would stop because of too many rejected images."""
+    reasons: dict[str, int] = {}
+    for reason in plan.rejected["reason"].to_pylist():
+        reasons[reason] = reasons.get(reason, 0) + 1
+    found: dict[str, Any] = {
+        "source": plan.source.model_dump(mode="json"),
+        "classes": plan.classes,
+        "splits": {split.name: _split_json(split, split.num_bytes, split.reasons) for split in plan.splits},
+        "rejected": {
+            "num_examples": len(plan.rejected),
+            "by_reason": dict(sorted(reasons.items())),
+            "first": plan.rejected.select(["key", "reason", "message"]).slice(0, REJECTED_LISTED).to_pylist(),
+            "would_stop": would_stop,
+        },
+        "findings": [finding.as_json() for finding in plan.findings],
+        "options": plan.options.as_json(),
+        "plan_digest": plan.digest,
+        **({"layout_reasons": list(plan.layout_reasons)} if plan.layout_reasons else {}),
+    }
+    return found

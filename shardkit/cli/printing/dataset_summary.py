@@ -30,12 +30,7 @@ Part = Table | Paragraph | str
 
 
 def info_summary(manifest: Manifest, dataset: str) -> Group:
-    """Return what `info` prints.
-
-    Args:
-        manifest: The dataset's manifest.
-        dataset: DATASET as the user wrote it.
-    """
+    """Return what `info` prints."""
     source, features = manifest.source, manifest.features
     statistics = index_statistics(manifest, MASK_SAMPLE if MASK in features else SAMPLE)
     head = f"{manifest.root.url}: dataset {manifest.name!r}, format {manifest.format_version}, from {source.layout}"
@@ -75,13 +70,9 @@ def _classes_part(manifest: Manifest, dataset: str) -> list[Part]:
 
 
 def _classes_listed(totals: Sequence[int]) -> tuple[Sequence[int], Sequence[int], int]:
-    """Return the classes to list: all in label order, or of many the largest and the smallest with images.
+    """Return the labels of the first and of the last classes to list, and the number of those between with images.
 
-    Args:
-        totals: Number of images of each class.
-
-    Returns:
-        The labels of the first and of the last classes, and the number of those in between with images.
+    All are listed in label order, or of many the largest and the smallest with images.
     """
     if len(totals) <= CLASSES_LISTED:
         return range(len(totals)), (), 0
@@ -142,8 +133,7 @@ def _mask_parts(manifest: Manifest, statistics: IndexStatistics) -> list[Part]:
     try:
         masks = mask_statistics(read_annotations(manifest, statistics.sample, MASK))
     except BadImage as error:
-        msg = f"{manifest.root.url}: {error} Run `shardkit verify` on the dataset"
-        raise DataError(msg) from None
+        raise DataError(f"{manifest.root.url}: {error} Run `shardkit verify` on the dataset") from None
     made = table("mask value", "images", "pixels")
     total = sum(masks.pixels.values())
     for value in list(masks.pixels)[:CLASSES_LISTED]:
@@ -197,12 +187,7 @@ def _quoted(name: str) -> str:
 
 
 def rejected_line(manifest: Manifest, dataset: str) -> str:
-    """Return a line with the number of rejected images by reason, and of skipped files by type.
-
-    Args:
-        manifest: The dataset's manifest.
-        dataset: DATASET as the user wrote it.
-    """
+    """Return a line with the number of rejected images by reason, and of skipped files by type."""
     by_reason = ", ".join(f"{count:,} {reason}" for reason, count in manifest.rejected.by_reason.items())
     listed = f"`shardkit info {printable(shlex.quote(dataset))} --rejected`"
     line = f"rejected: {by_reason} (listed by {listed})" if by_reason else "rejected: none"

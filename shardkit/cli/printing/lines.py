@@ -43,12 +43,7 @@ class Verbatim:
 
 
 def wrapped(line: str, width: int) -> list[str]:
-    """Return the lines of a paragraph; commands are not wrapped, because a wrapped one cannot be copied.
-
-    Args:
-        line: The text, which may be indented.
-        width: Columns of the terminal.
-    """
+    """Return the lines of a paragraph; commands are not wrapped, because a wrapped one cannot be copied."""
     indent = line[: len(line) - len(line.lstrip())]
     # Commands below the items of a list are indented further.
     if len(line) <= width or (line.startswith("  ") and line.lstrip().startswith(COMMAND.lstrip())):

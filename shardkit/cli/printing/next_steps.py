@@ -22,12 +22,7 @@ FILES_SHOWN = 10
 
 
 def next_steps(manifest: "Manifest", output: str) -> list[Verbatim]:
-    """Return the lines.
-
-    Args:
-        manifest: The dataset's manifest.
-        output: OUTPUT as the user wrote it.
-    """
+    """Return the lines."""
     lines = ["", "Next:", *_command("verify", output, "--deep"), *_command("info", output)]
     if manifest.rejected.num_examples:
         lines += _command("info", output, "--rejected")
@@ -76,13 +71,7 @@ def _quoted(text: str) -> str:
 
 
 def old_exports_lines(folder: Folder, manifest: Manifest, dataset: str) -> list[str]:
-    """Return the lines; none if all exported files in the dataset's folder describe it as it is.
-
-    Args:
-        folder: The dataset's folder.
-        manifest: Its manifest.
-        dataset: DATASET as the user wrote it.
-    """
+    """Return the lines; none if all exported files in the dataset's folder describe it as it is."""
     old = old_exports(folder, manifest.digest)
     if not old:
         return []

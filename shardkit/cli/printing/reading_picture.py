@@ -32,11 +32,7 @@ _LABEL = "label"
 
 
 def reading_picture(plan: Plan) -> Table:
-    """Return a table of the top folders and files of labels: what each was taken for, and its number of images.
-
-    Args:
-        plan: The plan.
-    """
+    """Return a table of the top folders and files of labels: what each was taken for, and its number of images."""
     picture = Table(box=SIMPLE_HEAD, pad_edge=False, show_edge=False, collapse_padding=True, header_style="bold")
     picture.add_column("folder or file", overflow="ellipsis", no_wrap=True, max_width=_MAX_WIDTH)
     picture.add_column("taken for", overflow="fold")

@@ -2,7 +2,7 @@
 
 import shlex
 from collections.abc import Iterable, Mapping, Sequence
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 from rich.table import Table
 
@@ -14,25 +14,26 @@ from shardkit.dataset.manifest.parts import Generation
 from shardkit.dataset.unlabelled import unlabelled_text
 from shardkit.naming import counted, printable
 
+if TYPE_CHECKING:
+    from shardkit.conversion.planning.plan import SplitPlan
+
+Row: TypeAlias = "SplitRow | SplitPlan"
+
 
 class SplitRow(NamedTuple):
-    """A row of the table.
-
-    Attributes:
-        name: Name of the split.
-        class_counts: Number of examples of each class.
-        shard_counts: Number of examples of each shard.
-        num_bytes: Size in bytes.
-        balance: Balance of the shards.
-        num_unlabelled: Number of images that have no label on purpose.
-    """
+    """A split of a dataset, with the attributes of a split of a plan."""
 
     name: str
-    class_counts: list[int]
-    shard_counts: list[int]
+    class_counts: list[int]  # number of examples of each class
+    shard_counts: list[int]  # number of examples of each shard
     num_bytes: int
-    balance: Balance
-    num_unlabelled: int
+    balance: Balance  # balance of the shards
+    num_unlabelled: int  # number of images that have no label on purpose
+
+    @property
+    def num_examples(self) -> int:
+        """Number of examples."""
+        return sum(self.shard_counts)
 
 
 def rows_of(manifest: Manifest) -> list[SplitRow]:
@@ -50,20 +51,15 @@ def rows_of(manifest: Manifest) -> list[SplitRow]:
     ]
 
 
-def splits_table(rows: Iterable[SplitRow], bytes_head: str) -> Table:
-    """Return a table with one row per split.
-
-    Args:
-        rows: The splits.
-        bytes_head: Head of the column of sizes.
-    """
+def splits_table(rows: Iterable[Row], bytes_head: str) -> Table:
+    """Return a table with one row per split."""
     made = table("split", "classes", "shards", "examples", bytes_head, "examples\nper shard")
     for row in rows:
         made.add_row(
             row.name,
             f"{sum(map(bool, row.class_counts)):,}" if any(row.class_counts) else "–",
             f"{len(row.shard_counts):,}",
-            f"{sum(row.shard_counts):,}",
+            f"{row.num_examples:,}",
             format_size(row.num_bytes),
             _span(row.shard_counts),
         )
@@ -71,7 +67,7 @@ def splits_table(rows: Iterable[SplitRow], bytes_head: str) -> Table:
 
 
 def balance_lines(
-    rows: Sequence[SplitRow],
+    rows: Sequence[Row],
     features: Mapping[str, Feature],
     generations: Sequence[Generation] = (),
     dataset: str = "",
@@ -103,6 +99,12 @@ def balance_lines(
         lines.append(f"shard sizes within {within} differ by at most {bytes_spread:.2%}")
     unlabelled = unlabelled_text({row.name: row.num_unlabelled for row in rows}, features)
     return [*whole, *lines, *([unlabelled] if unlabelled else [])]
+
+
+def reasons_lines(reasons: Iterable[Sequence[str]]) -> list[str]:
+    """Return lines that explain the number of shards; the first reason of a split names it."""
+    indented = [f"  {'  ' * bool(i)}{reason}" for one in reasons for i, reason in enumerate(one)]
+    return ["", "Number of shards, step by step:", *indented]
 
 
 def _whole_lines(balances: Mapping[str, Balance], most_shards: int, dataset: str) -> list[str]:

@@ -1,9 +1,10 @@
-"""The tables and lines that `convert` and `plan` print."""
+"""The tables and lines that `convert`, `plan` and `append` print."""
 
+import shlex
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from fractions import Fraction
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
@@ -13,13 +14,14 @@ from rich.console import Group
 from rich.table import Table
 from rich.text import Text
 
-from shardkit.cli.printing.dataset_summary import gps_lines, rejected_line, skipped_text, ties_lines
-from shardkit.cli.printing.lines import Paragraph, table
-from shardkit.cli.printing.next_steps import next_steps
+from shardkit.cli.printing.dataset_summary import generations_part, gps_lines, rejected_line, skipped_text, ties_lines
+from shardkit.cli.printing.lines import Paragraph, Verbatim, table
+from shardkit.cli.printing.next_steps import next_steps, old_exports_lines
 from shardkit.cli.printing.reading_picture import reading_lines, reading_picture
-from shardkit.cli.printing.splits_table import SplitRow, balance_lines, rows_of, splits_table
+from shardkit.cli.printing.splits_table import Row, balance_lines, reasons_lines, rows_of, splits_table
 from shardkit.conversion.inventory.columns import features_of
 from shardkit.conversion.planning.checks.finding import Finding
+from shardkit.conversion.planning.earlier_examples import LEFT_OUT, WITHDRAWN
 from shardkit.conversion.planning.plan import Plan
 from shardkit.conversion.planning.sizing import format_size
 from shardkit.conversion.writing.reject_limit import REJECTED_SHOWN, RejectLimit
@@ -29,17 +31,15 @@ from shardkit.options.words import shown
 from shardkit.reject_reasons import NOT_COUNTED
 
 if TYPE_CHECKING:
+    from shardkit.conversion.writing.appending.append import AppendOutcome
     from shardkit.conversion.writing.conversion import Outcome
 
 CLASSES_SHOWN = 6  # in one line
 CLASSES_LISTED = 10  # all of so many classes are listed
+NEW_CLASSES_SHOWN = 10
 WORST_LISTED = 5  # of more classes: those furthest from their shares
 _NAMED = 3  # names or pairs of a hint
 _WORTH_SAYING = 0.15  # largest difference of shares of the classes that are not listed
-
-
-def _line(text: str) -> Paragraph:
-    return Paragraph(text)
 
 
 def classes_line(classes: list[str]) -> str:
@@ -64,7 +64,7 @@ def conversion_summary(outcome: "Outcome", output: str) -> Group:
         before = f"{counted(outcome.finished_before, 'shard')} finished before"
         lines.append(f"{outcome.seconds:.1f} s, {before if outcome.finished_before else rates}")
     lines += hint_lines(outcome.findings)
-    return Group("", *_splits_parts(manifest, output), *map(_line, lines), *next_steps(manifest, output))
+    return Group("", *_splits_parts(manifest, output), *map(Paragraph, lines), *next_steps(manifest, output))
 
 
 def hint_lines(findings: Iterable[Finding]) -> list[str]:
@@ -82,7 +82,7 @@ def _splits_parts(manifest: Manifest, output: str) -> list[Table | Text | Paragr
     is_kept = "kept_splits" in manifest.options  # then the shares are for what is appended later
     wanted = None if is_kept else manifest.options["splits"]
     shares = shares_parts(
-        {name: SplitCounts(split.num_examples, split.class_counts) for name, split in manifest.splits.items()},
+        rows,
         manifest.classes,
         None if wanted is None else {name: Fraction(share) for name, share in wanted.items()},
         () if is_kept else manifest.options.get("splits_of", ()),
@@ -94,24 +94,22 @@ def _splits_parts(manifest: Manifest, output: str) -> list[Table | Text | Paragr
 
 def plan_summary(plan: Plan, limit: RejectLimit, *, explain: bool = False) -> Group:
     """Return what `plan` prints: how the source is read, the splits, and with `explain` the reasons for both."""
-    rows = [
-        SplitRow(
-            split.name, split.class_counts, split.shard_counts, split.num_bytes, split.balance, split.num_unlabelled
-        )
-        for split in plan.splits
-    ]
     applied = plan.options.applied().splits
     lines = [] if applied.splits is None else split_rule_lines(applied.split_by)
-    lines += [*balance_lines(rows, features_of(plan.schema)), classes_line(plan.classes), *_rejected_lines(plan, limit)]
+    lines += [
+        *balance_lines(plan.splits, features_of(plan.schema)),
+        classes_line(plan.classes),
+        *_rejected_lines(plan, limit),
+    ]
     lines += ties_lines(plan.source.groups, plan.source.duplicates)
-    lines += ["", "Why this layout:", *(f"  {reason}" for reason in plan.layout_reasons)] if plan.layout_reasons else []
+    if plan.layout_reasons:
+        lines += ["", "Why this layout:", *(f"  {reason}" for reason in plan.layout_reasons)]
     lines += reasons_lines([split.reasons for split in plan.splits]) if explain else []
     lines += hint_lines(plan.findings)
-    counts = {split.name: SplitCounts(split.num_examples, split.class_counts) for split in plan.splits}
-    shares = shares_parts(counts, plan.classes, applied.splits, applied.splits_of)
-    read = map(_line, reading_lines(plan))
-    splits = splits_table(rows, "source\nbytes")
-    return Group("", reading_picture(plan), *read, "", splits, *shares, "", *map(_line, lines))
+    shares = shares_parts(plan.splits, plan.classes, applied.splits, applied.splits_of)
+    read = map(Paragraph, reading_lines(plan))
+    splits = splits_table(plan.splits, "source\nbytes")
+    return Group("", reading_picture(plan), *read, "", splits, *shares, "", *map(Paragraph, lines))
 
 
 def split_rule_lines(split_by: str | None) -> list[str]:
@@ -144,38 +142,22 @@ def exceeds(plan: Plan, limit: RejectLimit) -> bool:
     return not limit.allows(rejected, plan.source.num_files)
 
 
-def reasons_lines(reasons: Iterable[Sequence[str]]) -> list[str]:
-    """Return lines that explain the number of shards; the first reason of a split names it."""
-    indented = [f"  {'  ' * bool(i)}{reason}" for one in reasons for i, reason in enumerate(one)]
-    return ["", "Number of shards, step by step:", *indented]
-
-
-class SplitCounts(NamedTuple):
-    """The number of examples of a split, and of each of its classes in label order."""
-
-    num_examples: int
-    class_counts: list[int]
-
-
 def shares_parts(
-    splits: Mapping[str, SplitCounts],
+    rows: Sequence[Row],
     classes: Sequence[str],
     wanted: Mapping[str, Fraction] | None,
     splits_of: Sequence[str] = (),
 ) -> list[Table | Text | str]:
     """Return the parts of a summary that show the shares; none for a single split.
 
-    Args:
-        splits: The counts of each split.
-        classes: Names of the classes in label order.
-        wanted: The share that the user asked for of each split; None for the source's own splits.
-        splits_of: The source's splits that were divided; empty for all images. Other splits have no share.
+    `wanted` is None for the source's own splits. With `splits_of`, splits that were not divided have no share.
     """
-    names = [name for name in splits if wanted is None or name in wanted]
+    divided = [row for row in rows if wanted is None or row.name in wanted]
+    names = [row.name for row in divided]
     if len(names) < 2:
         return []
     # float64[1 + number of classes, number of splits]: all images in the first row.
-    counts = np.array([[splits[name].num_examples, *splits[name].class_counts] for name in names], np.int64).T
+    counts = np.array([[row.num_examples, *row.class_counts] for row in divided], np.int64).T
     totals = counts.sum(axis=1)
     shares = counts / np.maximum(totals, 1)[:, None]
     target = shares[0] if wanted is None else np.array([float(wanted[name]) for name in names])
@@ -200,12 +182,62 @@ def shares_parts(
 
 
 def _listed(offs: npt.NDArray[np.float64]) -> tuple[list[int], list[int]]:
-    """Return the classes to list and the others, each in label order.
-
-    Args:
-        offs: float64[num_classes], the largest difference between a class's share and the wanted one.
-    """
+    """Return the classes to list and the others, each in label order, by how far each is from the wanted share."""
     if len(offs) <= CLASSES_LISTED:
         return list(range(len(offs))), []
     by_size = np.argsort(-offs, kind="stable").tolist()
     return sorted(by_size[:WORST_LISTED]), sorted(by_size[WORST_LISTED:])
+
+
+def append_summary(outcome: "AppendOutcome", dataset: str) -> Group:
+    """Return what `append` prints: the generations, the dataset in total, new classes, and the old digest."""
+    manifest = outcome.manifest
+    rows = rows_of(manifest)
+    parts: list[Table | Paragraph | str] = ["", *generations_part(manifest), "In total:", splits_table(rows, "bytes")]
+    lines = [
+        "",
+        *balance_lines(rows, manifest.features, manifest.generations, dataset),
+        *_new_classes_lines(outcome),
+        classes_line(manifest.classes),
+    ]
+    if not outcome.unchanged:
+        generation = manifest.history[-1]
+        lines += ties_lines(None, generation.source.duplicates)
+        lines += left_out_lines(generation.source.skipped)
+        if generation.rejected.num_examples:
+            reasons = ", ".join(f"{count:,} {reason}" for reason, count in generation.rejected.by_reason.items())
+            listed = f"`shardkit info {printable(shlex.quote(dataset))} --rejected`"
+            lines.append(f"rejected: {reasons} (listed by {listed})")
+        before = f", {counted(outcome.finished_before, 'shard')} finished before" if outcome.finished_before else ""
+        lines.append(f"{outcome.seconds:.1f} s{before}")
+        lines.append(f"the dataset from before stays readable as {dataset}@sha256:{generation.previous}")
+    lines += hint_lines(outcome.findings)
+    exports = map(Verbatim, old_exports_lines(manifest.root, manifest, dataset))
+    return Group(*parts, *map(Paragraph, lines), *exports, *next_steps(manifest, dataset))
+
+
+def nothing_new_line(outcome: "AppendOutcome", dataset: str, source: str) -> str:
+    """Return the sentence about an append that has nothing to add."""
+    kinds = ", ".join(f"{count:,} {kind}" for kind, count in outcome.left_out.items())
+    return f"{source} has nothing new for {dataset} ({kinds}){_readmit_hint(outcome.left_out)}; nothing to do"
+
+
+def left_out_lines(skipped: Mapping[str, int]) -> list[str]:
+    """Return a line with the number of images that the dataset has or had; no line if there are none."""
+    kinds = [f"{skipped[kind]:,} {kind}" for kind in LEFT_OUT if skipped.get(kind)]
+    return [f"left out: {', '.join(kinds)}{_readmit_hint(skipped)}"] if kinds else []
+
+
+def _readmit_hint(counts: Mapping[str, int]) -> str:
+    return "; --readmit takes in what was removed" if counts.get(WITHDRAWN) else ""
+
+
+def _new_classes_lines(outcome: "AppendOutcome") -> list[str]:
+    if outcome.unchanged or len(outcome.manifest.history) < 2:
+        return []
+    before, last = outcome.manifest.history[-2:]
+    new = list(enumerate(outcome.manifest.classes[before.num_classes : last.num_classes], before.num_classes))
+    if not new:
+        return []
+    shown = first_of([f"{name!r} is label {label}" for label, name in new], NEW_CLASSES_SHOWN)
+    return [f"{counted(len(new), 'new class')}: {shown}; a model needs {counted(len(new), 'more output')}"]

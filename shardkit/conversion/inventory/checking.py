@@ -1,40 +1,140 @@
-"""Check the image of every row of a listing: read, hash and decode it, and place its boxes on the upright image."""
+"""Check the image of every row of a listing: read, hash and decode it, and place its boxes on the upright image.
+
+Before that, merge the listings of many small parts, such as thousands of folders of ten images, look up the sizes and
+times that they left open, and reject the files that are too large to read.
+"""
 
 import hashlib
-from dataclasses import asdict
-from typing import Any, Protocol
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import asdict, replace
+from functools import partial
+from typing import Any
 
 import google_crc32c
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from shardkit import images
-from shardkit.conversion.inventory.columns import OBJECTS
-from shardkit.conversion.inventory.row_boxes import place_boxes
-from shardkit.conversion.inventory.schema import HAS_GPS, LAST_CLASS, MASK_SHA256, inventory_schema
-from shardkit.conversion.inventory.source_files import ReadImage, Row, SourceFiles, are_records
+from shardkit.conversion.inventory.columns import inventory_schema, place_boxes
+from shardkit.conversion.inventory.source_files import Row, SourceFiles, are_records
+from shardkit.errors import MachineError, StoreError
 from shardkit.image_limits import MAX_FILE_BYTES
 from shardkit.images.boxes import mask_orientation
 from shardkit.images.gps import has_gps
+from shardkit.images.info import too_many_bytes
 from shardkit.options.values import Check
 from shardkit.record_sources.datasets.columns import RAW_SHA256, STORED_MASK
-from shardkit.reject_reasons import UNREADABLE
-from shardkit.sources.columns import CONTENT_SHA256, FORMAT, MASK_COLOURS, PERCEPTUAL_HASH, THUMBNAIL
+from shardkit.reject_reasons import MISSING, UNREADABLE
+from shardkit.sources.columns import (
+    CONTENT_SHA256,
+    FORMAT,
+    HAS_GPS,
+    LAST_CLASS,
+    MASK_COLOURS,
+    MASK_SHA256,
+    OBJECTS,
+    PATH,
+    PERCEPTUAL_HASH,
+    THUMBNAIL,
+    UNMEASURED,
+)
+from shardkit.sources.listing import Listing, count_skipped
+from shardkit.sources.walking import file_or_folder
 from shardkit.storage import Folder
+from shardkit.storage.retry import retried
+
+_BATCH_BYTES = 8 << 20  # 8 MiB of columns: about 100,000 boxes, which take ten times as much while they are checked
+
+
+def merge_listings(listings: Iterable[Listing], batch_rows: int) -> Iterator[Listing]:
+    """Merge listings, as columns, until each has `batch_rows` rows or 8 MiB.
+
+    A Beam element and a temporary file for each of a thousand folders of ten images would cost more than the listing.
+    """
+    waiting: list[Listing] = []
+    num_rows = num_bytes = 0
+    for listing in listings:
+        # As columns: a million boxes as Python objects took 19 GB between two steps of a pipeline.
+        table = listing.table()
+        waiting.append(replace(listing, rows=[], columns=table))
+        num_rows += len(table)
+        num_bytes += table.nbytes
+        if num_rows >= batch_rows or num_bytes >= _BATCH_BYTES:
+            yield _merged(waiting)
+            waiting, num_rows, num_bytes = [], 0, 0
+    if waiting:
+        yield _merged(waiting)
+
+
+def _merged(listings: list[Listing]) -> Listing:
+    if len(listings) == 1:
+        return listings[0]
+    skipped, classes = dict[str, int](), dict[int, str]()
+    for listing in listings:
+        for kind, count in listing.skipped.items():
+            count_skipped(skipped, kind, count)
+        classes |= listing.classes
+    columns = pa.concat_tables([listing.table() for listing in listings])
+    return Listing(listings[0].schema, columns=columns, skipped=skipped, classes=classes)
+
+
+def measure_files(folder: Folder, table: pa.Table, max_file_bytes: int = MAX_FILE_BYTES) -> pa.Table:
+    """Return a listing with all sizes and times filled in; a missing file and one that is too large are rejected.
+
+    Records of a dataset were read when it was written.
+    """
+    measured = _measured(folder, table)
+    return measured if are_records(table.schema) else _without_large(measured, max_file_bytes)
+
+
+def _without_large(table: pa.Table, max_file_bytes: int) -> pa.Table:
+    sizes = table["source_bytes"].to_numpy()
+    if not np.any(sizes > max_file_bytes):
+        return table
+    columns = {name: table[name].to_pylist() for name in ("reason", "message")}
+    for i in np.flatnonzero(sizes > max_file_bytes).tolist():
+        if columns["reason"][i] is None:
+            error = too_many_bytes("The file", int(sizes[i]), max_file_bytes)
+            columns["reason"][i], columns["message"][i] = error.reason, str(error)
+    return _with_columns(table, columns)
+
+
+def _measured(folder: Folder, table: pa.Table) -> pa.Table:
+    sizes = table["source_bytes"].to_numpy()
+    unmeasured = np.flatnonzero(sizes == UNMEASURED)
+    if not len(unmeasured):
+        return table
+    columns = {name: table[name].to_pylist() for name in ("source_bytes", "mtime_ns", "reason", "message")}
+    paths = table[PATH.name if PATH.name in table.column_names else "key"].to_pylist()
+    for i in unmeasured.tolist():
+        entry = None
+        if columns["reason"][i] is None:
+            try:
+                entry = retried(partial(file_or_folder, folder, paths[i]))
+            except MachineError as error:
+                if isinstance(error, StoreError) or not isinstance(error.__cause__, PermissionError):
+                    raise  # the disk or the network
+                columns["reason"][i], columns["message"][i] = UNREADABLE, str(error)
+        if entry is None or entry.is_folder:
+            columns["source_bytes"][i] = 0
+            if columns["reason"][i] is None:
+                remedy = "restore it, remove its line, or set the folder that paths are relative to with `root`"
+                columns["reason"][i] = MISSING
+                columns["message"][i] = f"there is no file {folder.url_of(paths[i])}; {remedy}"
+        else:
+            columns["source_bytes"][i], columns["mtime_ns"][i] = entry.num_bytes, entry.mtime_ns
+    return _with_columns(table, columns)
+
+
+def _with_columns(table: pa.Table, columns: dict[str, list[Any]]) -> pa.Table:
+    for name, values in columns.items():
+        at = table.schema.get_field_index(name)
+        table = table.set_column(at, table.schema.field(at), pa.array(values, table.schema.field(at).type))
+    return table
+
 
 _OF_CONTENTS = {CONTENT_SHA256.name, MASK_SHA256.name, OBJECTS}
-
-
-class RowFiles(Protocol):
-    """The image and the mask of a row: those of a source's files, or given with the row; see `SourceFiles`."""
-
-    def image(self, row: Row) -> ReadImage:
-        """Return the image."""
-        ...
-
-    def mask(self, row: Row, image: ReadImage) -> bytes | None:
-        """Return the mask; None if rows have none."""
-        ...
 
 
 def check_batch(
@@ -68,7 +168,8 @@ def check_batch(
     for row, is_unread in zip(rows, unread.to_pylist(), strict=True):
         if is_unread:
             try:
-                rejected += check_row(files, row, thumbnails=thumbnails)
+                image = files.image(row)
+                rejected += check_row(row, image.data, partial(files.mask, row, image), thumbnails=thumbnails)
             except images.BadImage as error:
                 row |= {"reason": error.reason, "message": str(error)}
         if row["reason"] == UNREADABLE:
@@ -96,56 +197,50 @@ def _unread_records(table: pa.Table) -> pa.Table:
     return _replaced(_replaced(table, RAW_SHA256, raw), CONTENT_SHA256, unknown)
 
 
-def check_file(files: RowFiles, row: dict[str, Any], *, thumbnails: bool = False) -> list[dict[str, Any]]:
-    """Fill in the columns of one file; return a row for each bad annotation.
+def check_file(
+    row: dict[str, Any], image: bytes, read_mask: Callable[[], bytes | None], *, thumbnails: bool = False
+) -> list[dict[str, Any]]:
+    """Fill in the columns of one file; return a row for each bad annotation. `read_mask` gives None without masks.
 
     Raises:
         BadImage: The image, the mask or the annotation is to be rejected.
     """
-    image = files.image(row)
-    info, traits, perceptual_hash = images.check_fully(image.data)
+    info = _check_image(row, image)
     row |= {
-        **_facts(info, traits),
-        PERCEPTUAL_HASH.name: perceptual_hash,
-        HAS_GPS.name: has_gps(image.data),
-        CONTENT_SHA256.name: hashlib.sha256(image.data).digest(),
-        "content_crc32c": google_crc32c.value(image.data),
+        HAS_GPS.name: has_gps(image),
+        CONTENT_SHA256.name: hashlib.sha256(image).digest(),
+        "content_crc32c": google_crc32c.value(image),
     }
     if thumbnails:
-        row[THUMBNAIL.name] = images.thumbnail(image.data, info)
-    if (mask := files.mask(row, image)) is not None:
+        row[THUMBNAIL.name] = images.thumbnail(image, info)
+    if (mask := read_mask()) is not None:
         mask_info = images.check_mask(mask, row.get(MASK_COLOURS.name))
         mask_orientation(mask_info, info)
         row[MASK_SHA256.name], row[LAST_CLASS.name] = hashlib.sha256(mask).digest(), mask_info.last_class
     return place_boxes(row, info)
 
 
-def _check_record(files: RowFiles, row: dict[str, Any], *, thumbnails: bool = False) -> list[dict[str, Any]]:
-    """Fill in the columns of one record; return a row for each bad annotation."""
-    image = files.image(row)
-    row[HAS_GPS.name] = has_gps(image.data)
+def _check_record(
+    row: dict[str, Any], image: bytes, read_mask: Callable[[], bytes | None], *, thumbnails: bool = False
+) -> list[dict[str, Any]]:
+    """Fill in the columns of one record; see `check_file`."""
+    row[HAS_GPS.name] = has_gps(image)
     if thumbnails:
-        row[THUMBNAIL.name] = images.thumbnail(image.data, images.inspect(image.data))
+        row[THUMBNAIL.name] = images.thumbnail(image, images.inspect(image))
     if row[FORMAT.name] is not None:
         return []
-    info, traits, perceptual_hash = images.check_fully(image.data)
-    row |= {**_facts(info, traits), PERCEPTUAL_HASH.name: perceptual_hash}
+    info = _check_image(row, image)
     row |= {CONTENT_SHA256.name: row[RAW_SHA256.name], RAW_SHA256.name: None}
     is_adopted = row.get(STORED_MASK.name) is not None  # masks of conversions were checked
-    if is_adopted and (mask := files.mask(row, image)) is not None:
+    if is_adopted and (mask := read_mask()) is not None:
         mask_orientation(images.check_mask(mask), info)
     return place_boxes(row, info)
 
 
-def _facts(info: images.ImageInfo, traits: images.Traits) -> dict[str, Any]:
-    return {
-        **asdict(traits),
-        FORMAT.name: info.format,
-        "width": info.width,
-        "height": info.height,
-        "orientation": info.orientation,
-        "changes": ",".join(info.changes),
-    }
+def _check_image(row: dict[str, Any], image: bytes) -> images.ImageInfo:
+    info, traits, perceptual_hash = images.check_fully(image)
+    row |= {**asdict(traits), **asdict(info), "changes": ",".join(info.changes), PERCEPTUAL_HASH.name: perceptual_hash}
+    return info
 
 
 def _replaced(table: pa.Table, field: pa.Field, column: pa.ChunkedArray) -> pa.Table:

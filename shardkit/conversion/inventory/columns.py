@@ -1,17 +1,70 @@
-"""Derive the features of an example from the columns of a listing, and encode their values."""
+"""The columns of an inventory and its rejected rows; the features that columns become, and their encoding."""
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import pyarrow as pa
 
 from shardkit.dataset import example, features
 from shardkit.dataset.features import Feature
 from shardkit.errors import DataError
-from shardkit.reject_reasons import BAD_VALUE
-from shardkit.sources.columns import FEATURE_PREFIX, MASK_COLOURS, UNLABELLED
+from shardkit.images.boxes import BadBox, place_objects
+from shardkit.images.info import ImageInfo
+from shardkit.reject_reasons import BAD_BOX, BAD_VALUE
+from shardkit.sources.columns import (
+    ANNOTATED_HEIGHT,
+    ANNOTATED_WIDTH,
+    CHECKED_FIELDS,
+    FEATURE_PREFIX,
+    LAST_CLASS,
+    LISTING_SCHEMA,
+    MASK_COLOURS,
+    MASK_SHA256,
+    NUM_CLIPPED,
+    OBJECTS,
+    THUMBNAIL,
+    UNLABELLED,
+)
 
-OBJECTS, LABEL_NAMES, TARGET, MASK_PATH = "objects", "label_names", "target", "mask_path"
+INVENTORY_SCHEMA = pa.schema([*LISTING_SCHEMA, *CHECKED_FIELDS])
+
+REJECTED_SCHEMA = pa.schema(
+    [
+        pa.field("key", pa.string(), nullable=False),
+        pa.field("reason", pa.string(), nullable=False),
+        pa.field("message", pa.string(), nullable=False),
+        pa.field("source_bytes", pa.int64(), nullable=False),
+    ]
+)
+
+
+class Reject(NamedTuple):
+    """A rejected file or, with 0 bytes, a rejected annotation of a file; a row of REJECTED_SCHEMA."""
+
+    key: str
+    reason: str
+    message: str
+    source_bytes: int
+    split: str | None = None  # the source's own, of a file that reading has rejected
+    facts: str | None = None  # what else the source says of that file, as a JSON object of a listing's columns
+
+
+def info_of(row: Mapping[str, Any]) -> ImageInfo:
+    """Return what checking found in the header of a row's image."""
+    changes = tuple(row["changes"].split(",")) if row["changes"] else ()
+    return ImageInfo(row["format"], row["width"], row["height"], row["orientation"], changes)
+
+
+def inventory_schema(listing_schema: pa.Schema, *, thumbnails: bool = False) -> pa.Schema:
+    """Return the columns of a source's inventory: those of its listings, and the results of checking."""
+    masks = [MASK_SHA256, LAST_CLASS] if MASK_PATH in listing_schema.names else []
+    boxes = [NUM_CLIPPED] if OBJECTS in listing_schema.names else []
+    pictures = [THUMBNAIL] if thumbnails else []
+    more = [field for field in (*CHECKED_FIELDS, *masks, *boxes, *pictures) if field.name not in listing_schema.names]
+    return pa.schema([*listing_schema, *more])
+
+
+LABEL_NAMES, TARGET, MASK_PATH = "label_names", "target", "mask_path"
 _NOT_STORED = {"bbox", "label_name", "name"}  # fields of an object that are stored under other names or not at all
 # Names that a carried column must not take.
 _RESERVED = {*features.ALWAYS, features.LABEL, features.LABELS, features.MASK, OBJECTS, "weight"}
@@ -115,10 +168,9 @@ class AnnotationEncoder:
         for column, name, is_list, encode in self._carried:
             value = row[column]
             if value is None:
-                msg = (
+                raise BadAnnotation(
                     f"the column {column.removeprefix(FEATURE_PREFIX)!r} is empty; fill it in, or leave the column out"
                 )
-                raise BadAnnotation(msg)
             made[name] = encode(value if is_list else [value])
         return made, labels
 
@@ -143,3 +195,27 @@ def _encoder(type_: pa.DataType) -> Callable[[Sequence[Any]], bytes]:
     if feature.dtype == "float32":
         return example.float_feature
     return lambda values: example.int64_feature(tuple(map(int, values)))
+
+
+def place_boxes(row: dict[str, Any], info: ImageInfo) -> list[dict[str, Any]]:
+    """Place the boxes of a row, if it has any, in the row itself; return a row for each box that is dropped.
+
+    Raises:
+        BadImage: "annotated_size": the boxes are those of a picture of another size.
+    """
+    if OBJECTS not in row:
+        return []
+    row[OBJECTS], bad_boxes, row[NUM_CLIPPED.name] = place_objects(row[OBJECTS], annotated_size(row), info)
+    return [{**reject_box(row["key"], bad_box)._asdict(), "mtime_ns": 0} for bad_box in bad_boxes]
+
+
+def annotated_size(row: Mapping[str, Any]) -> tuple[int | None, int | None]:
+    """Return the width and height that a row's boxes refer to; see boxes.place_objects."""
+    return row[ANNOTATED_WIDTH.name], row[ANNOTATED_HEIGHT.name]
+
+
+def reject_box(key: str, bad_box: BadBox, reason: str = BAD_BOX) -> Reject:
+    """Return the rejected row of a box."""
+    remedy = "correct or remove the box" if reason == BAD_BOX else "`fit=pad` keeps all of every image"
+    message = f"{bad_box.found}; the box is dropped, the image stays: {remedy}"
+    return Reject(f"{key}, {bad_box.name}", reason, message, 0)

@@ -14,32 +14,21 @@ from shardkit.sources.used_files import UsedFile
 
 @dataclass(frozen=True, slots=True)
 class Inventory:
-    """The inventory of a source.
+    """The inventory of a source."""
 
-    Attributes:
-        table: A row for each file, with INVENTORY_SCHEMA's and the layout's own columns, sorted by key. Rejected files
-            and annotations have a reason.
-        layout: Name of the source's layout.
-        skipped: Number of files that are no images, by ending or reason.
-        classes: Class names in label order if the source's format fixes them; None to sort the names found.
-        origin: See Source.
-        claims: See Source.
-        used_files: See Source.
-        removed_before: See Source.
-        reading: See Source.
-        thumbnails: The small pictures of the images; None if there are none.
-    """
-
+    # A row for each file, with INVENTORY_SCHEMA's and the layout's own columns, sorted by key. Rejected files and
+    # annotations have a reason.
     table: pa.Table
-    layout: str
-    skipped: Mapping[str, int]
+    layout: str  # name of the source's layout
+    skipped: Mapping[str, int]  # number of files that are no images, by ending or reason
+    # Class names in label order if the source's format fixes them; None to sort the names found.
     classes: tuple[str, ...] | None = None
-    origin: str | None = None
-    claims: tuple[Claim, ...] = ()
-    used_files: tuple[UsedFile, ...] = ()
-    removed_before: tuple[str, ...] = ()
-    reading: Reading | None = None
-    thumbnails: Thumbnails | None = None
+    origin: str | None = None  # see Source
+    claims: tuple[Claim, ...] = ()  # see Source
+    used_files: tuple[UsedFile, ...] = ()  # see Source
+    removed_before: tuple[str, ...] = ()  # see Source
+    reading: Reading | None = None  # see Source
+    thumbnails: Thumbnails | None = None  # the small pictures of the images; None if there are none
 
     def __len__(self) -> int:
         return len(self.table)

@@ -1,7 +1,8 @@
 """Read the bytes that a row stands for: its image and its mask.
 
 They are files, parts of files, or in one record of a dataset that is converted again. The check before planning, the
-writing of a shard, and the pictures of a report read them here, so all see the same bytes and fail alike.
+writing of a shard, and the pictures of a report read them here, so all see the same bytes and fail alike. A writer
+compares them with what the check found.
 """
 
 import glob
@@ -10,6 +11,7 @@ from collections.abc import Mapping
 from functools import lru_cache
 from typing import Any, NamedTuple
 
+import google_crc32c
 import pyarrow as pa
 
 from shardkit.archives.uris import Place, place_of
@@ -18,10 +20,17 @@ from shardkit.conversion.inventory.staged_images import MASK_URI, URI
 from shardkit.dataset import example
 from shardkit.dataset.features import IMAGE, MASK
 from shardkit.dataset.tfrecord import HEADER_BYTES, read_record
-from shardkit.errors import BombError, MachineError, RecordError, ShardkitError
+from shardkit.errors import (
+    BombError,
+    MachineError,
+    RecordError,
+    ShardkitError,
+    SourceChangedError,
+    SpecialFileError,
+)
 from shardkit.image_limits import MAX_FILE_BYTES
 from shardkit.images.info import BadImage, too_many_bytes
-from shardkit.options.words import is_command_line, named
+from shardkit.options.words import convert_again, is_command_line, named
 from shardkit.record_sources.datasets.columns import (
     IMAGE_START,
     KEY_PREFIX,
@@ -31,7 +40,7 @@ from shardkit.record_sources.datasets.columns import (
     STORED_MASK,
 )
 from shardkit.reject_reasons import DAMAGED, DECOMPRESSION_BOMB, UNREADABLE
-from shardkit.sources.columns import CONTENT_SHA256, OFFSET, PATH
+from shardkit.sources.columns import CONTENT_SHA256, FORMAT, MASK_SHA256, OFFSET, PATH
 from shardkit.sources.visibility import refuse_unseen
 from shardkit.sources.walking import parent_of
 from shardkit.storage import Folder, is_of_machine, raise_store_failure, unreadable
@@ -39,6 +48,9 @@ from shardkit.storage.open_files import OpenFiles
 from shardkit.storage.retry import retried
 
 Row = Mapping[str, Any]
+
+# What is at the path is another file than before, or none.
+_OTHER_FILE = (FileNotFoundError, IsADirectoryError, NotADirectoryError, SpecialFileError)
 
 
 class ReadImage(NamedTuple):
@@ -90,7 +102,6 @@ class SourceFiles:
             BadImage: "unreadable" or "decompression_bomb", caused by an OSError; "damaged": the record is damaged, or
                 is not the example of the row.
             StoreError: The store fails for all files.
-            MachineError: The disk or the network fails, or this host does not see the folder of the file.
         """
         if (uri := row.get(URI.name)) is not None:
             return ReadImage(read_place(place_of(uri), self.max_file_bytes))
@@ -178,6 +189,61 @@ class SourceFiles:
         return BadImage(reason, f"{what} cannot be read: {error.strerror or error}.")
 
 
+def read_image(files: SourceFiles, row: Row) -> tuple[ReadImage, bytes]:
+    """Return the image of a planned row and the sha256 of its raw file.
+
+    Raises:
+        BadImage: It was not read before, and is to be rejected; see `SourceFiles.image`.
+        SourceChangedError: It is another file than the one that was checked.
+    """
+    where = row.get(URI.name) or files.folder.url_of(row["key"])
+    content: bytes | None = row[CONTENT_SHA256.name]
+    try:
+        image = files.image(row)
+    except BadImage as error:
+        raise _since_checked(error, where, "the file", was_checked=row[FORMAT.name] is not None) from None
+    if image.record is not None:
+        return image, content or row[RAW_SHA256.name]
+    if content is None:
+        return image, hashlib.sha256(image.data).digest()
+    if len(image.data) != row["source_bytes"] or google_crc32c.value(image.data) != row["content_crc32c"]:
+        raise SourceChangedError(f"{where}: the file has changed since it was checked; {_at_rest()}")
+    return image, content
+
+
+def read_mask(files: SourceFiles, row: Row, image: ReadImage) -> bytes | None:
+    """Return the mask of a planned row whose image was read; None if rows of this source have none."""
+    if MASK_PATH not in row:
+        return None
+    where = row.get(MASK_URI.name) or files.folder.url_of(row[MASK_PATH])
+    wanted = row.get(MASK_SHA256.name)
+    try:
+        mask = files.mask(row, image)
+    except BadImage as error:
+        raise _since_checked(error, where, "the mask", was_checked=wanted is not None) from None
+    if mask is not None and image.record is None and wanted is not None and hashlib.sha256(mask).digest() != wanted:
+        raise SourceChangedError(f"{where}: the mask has changed since it was checked; {_at_rest()}")
+    return mask
+
+
+def _since_checked(error: BadImage, where: str, what: str, *, was_checked: bool) -> ShardkitError:
+    """Return the error for a file that cannot be read now; if it was good when it was checked, it is not rejected.
+
+    Raise it without a cause, which would let `retried` write the whole shard again: reading was tried again already.
+    """
+    cause = error.__cause__
+    if not was_checked or not isinstance(cause, OSError):
+        return error
+    if isinstance(cause, _OTHER_FILE):
+        found = f"{what} was good when it was checked and now cannot be read: {cause.strerror or cause}"
+        return SourceChangedError(f"{where}: {found}; {_at_rest()}")
+    return unreadable(where, cause)  # the disk or the network: finished shards stay, and the next run goes on
+
+
+def _at_rest() -> str:
+    return f"{convert_again()} when the source does not change any more"
+
+
 @lru_cache(maxsize=64)
 def files_of(folder: Folder, max_file_bytes: int) -> SourceFiles:
     """Return the files of a folder, the same for the next images of it."""
@@ -189,7 +255,6 @@ def read_place(place: Place, max_file_bytes: int) -> bytes:
 
     Raises:
         BadImage: See `SourceFiles.image`; "damaged": there is no such feature.
-        MachineError: The disk or the network fails.
     """
     row = {"key": place.path, OFFSET.name: place.start, "source_bytes": place.num_bytes}
     data = files_of(place.folder, max_file_bytes).image(row).data

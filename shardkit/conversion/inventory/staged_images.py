@@ -5,7 +5,7 @@ is appended to a file of many images. The row has what the inventory finds out a
 """
 
 from collections.abc import Mapping
-from typing import Any, NamedTuple
+from typing import Any
 
 import google_crc32c
 import pyarrow as pa
@@ -30,25 +30,13 @@ STORED_FIELDS = [
 STAGED_FIELDS = [*STORED_FIELDS, URI, MASK_URI]
 
 
-class StagedImage(NamedTuple):
-    """An image and its mask as they are stored; no mask is None."""
-
-    image: images.NormalisedImage
-    mask: bytes | None
-
-
 def is_staged(row: Mapping[str, Any]) -> bool:
     """Return whether a row's image is stored in its final form already."""
     return row.get(STORED_BYTES.name) is not None
 
 
-def read_staged(files: OpenFiles, row: Mapping[str, Any]) -> StagedImage:
-    """Read a row's image and mask.
-
-    Raises:
-        MachineError: The file was removed or changed: another run has published or replaced the output.
-        OSError: The disk or the network failed.
-    """
+def read_staged(files: OpenFiles, row: Mapping[str, Any]) -> tuple[images.NormalisedImage, bytes | None]:
+    """Read a row's image and mask as they are stored."""
     path, start = row[PATH.name], row[OFFSET.name]
     num_bytes, mask_bytes = row[STORED_BYTES.name], row[STORED_MASK_BYTES.name]
     try:
@@ -66,4 +54,4 @@ def read_staged(files: OpenFiles, row: Mapping[str, Any]) -> StagedImage:
         row[STORED_HEIGHT.name],
         tuple(changes.split(",")) if changes else (),
     )
-    return StagedImage(image, data[num_bytes:] if mask_bytes else None)
+    return image, data[num_bytes:] if mask_bytes else None

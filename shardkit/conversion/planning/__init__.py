@@ -2,8 +2,8 @@
 
 | module | decides |
 |---|---|
-| `rules`, `options_text` | the options that a dataset's later life keeps, and those in a manifest as text |
-| `duplicates` | which examples with repeated keys or contents are rejected |
+| `rules` | the options that a dataset's later life keeps, and those in a manifest as text |
+| `duplicates` | which examples with repeated keys, contents or pictures are rejected |
 | `labels` | class names in label order, and the labels of each example |
 | `splits` | the split of each example, and which examples must share one |
 | `sizing` | the number of shards of a split, with the reasons |

@@ -19,7 +19,7 @@ import numpy as np
 import numpy.typing as npt
 
 from shardkit.conversion.planning.measure_balance import Codes, Sizes, run_starts
-from shardkit.conversion.planning.row_groups import count_codes, gather, group_rows
+from shardkit.conversion.planning.rows import count_codes, gather, group_rows
 from shardkit.errors import CallError
 
 _Ints = npt.NDArray[np.int64]
@@ -46,9 +46,6 @@ def assign_shards(labels: Codes, sizes: Sizes, num_shards: int) -> npt.NDArray[n
 
     Returns:
         int32[n], in [0, num_shards). Memory is linear in n.
-
-    Raises:
-        CallError: num_shards is below 1, or the sizes add to more than 64 bits hold.
     """
     if num_shards < 1:
         raise CallError(f"the number of shards is {num_shards}: it must be at least 1.")

@@ -2,17 +2,22 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from shardkit.conversion.inventory.columns import LABEL_NAMES
+from shardkit.conversion.inventory.columns import LABEL_NAMES, REJECTED_SCHEMA
 from shardkit.conversion.inventory.inventory import Inventory
-from shardkit.conversion.inventory.schema import REJECTED_SCHEMA
-from shardkit.conversion.planning.duplicates import drop_duplicates, reject_repeated_keys
+from shardkit.conversion.planning.duplicates import (
+    NearDuplicates,
+    compares_pixels,
+    drop_duplicates,
+    drop_near_duplicates,
+    find_near_duplicates,
+    reject_repeated_keys,
+)
 from shardkit.conversion.planning.earlier_examples import (
     EarlierExamples,
     LeftOut,
@@ -23,15 +28,14 @@ from shardkit.conversion.planning.earlier_examples import (
     reject_rows,
 )
 from shardkit.conversion.planning.labels import ExampleLabels, encode_labels
-from shardkit.conversion.planning.near_duplicates import (
-    NearDuplicates,
-    compares_pixels,
-    drop_near_duplicates,
-    find_near_duplicates,
-)
 from shardkit.conversion.planning.rows import Rows
-from shardkit.conversion.planning.splits.assign_splits import Relations, assign_splits, find_relations
-from shardkit.conversion.planning.splits.blocks import between_blocks, margin_of
+from shardkit.conversion.planning.splits.assign_splits import (
+    Relations,
+    assign_splits,
+    between_blocks,
+    find_relations,
+    margin_of,
+)
 from shardkit.errors import DataError
 from shardkit.naming import first_of
 from shardkit.options.groups import ConvertOptions
@@ -49,56 +53,38 @@ _MESSAGE = (
 
 @dataclass(frozen=True, slots=True)
 class ChosenExamples:
-    """The n examples of a plan.
+    """The n examples of a plan."""
 
-    Attributes:
-        good: Their rows of the inventory.
-        rejected: The rejected rows, sorted by key.
-        relations: Groups and exact duplicates among them.
-        labels: Their labels.
-        split_of: int32[n], index of each one's split.
-        names: Names of the splits.
-        near: The near-identical images of the source; None if they are not known or do not count.
-        num_duplicates: Number of good rows with the same bytes as another one, also of those that are left out; None if
-            contents are not known.
-        left_out: What is neither planned nor rejected, because the dataset has it or had it.
-    """
-
-    good: Rows
-    rejected: pa.Table
-    relations: Relations
-    labels: ExampleLabels
-    split_of: npt.NDArray[np.int32]
-    names: list[str]
-    near: NearDuplicates | None
+    table: pa.Table  # the `planned_table` of the inventory
+    good: Rows  # their rows of it
+    rejected: pa.Table  # the rejected rows, sorted by key
+    relations: Relations  # groups and exact duplicates among them
+    labels: ExampleLabels  # their labels
+    split_of: npt.NDArray[np.int32]  # int32[n], index of each one's split
+    names: list[str]  # names of the splits
+    near: NearDuplicates | None  # the near-identical images of the source; None if they are not known or do not count
+    # Number of good rows with the same bytes as another one, also of those that are left out; None if contents are not
+    # known.
     num_duplicates: int | None
-    left_out: LeftOut
+    left_out: LeftOut  # what is neither planned nor rejected, because the dataset has it or had it
 
 
 class NothingNewError(JobEnd):
     """A dataset has, or had, everything good in the source that is appended to it.
 
-    Attributes:
-        left_out: What it has or had.
-        rejected: The rejected rows, with exact duplicates.
-        has_written: Whether writing has found it, so that there are shards without an example.
+    Its facts: `left_out` is what it has or had, by kind; `rejected` are the rejected rows, with exact duplicates;
+    `has_written` says whether writing has found it, so that there are shards without an example.
     """
 
-    def __init__(self, left_out: Mapping[str, int], rejected: pa.Table, *, has_written: bool = False) -> None:
-        super().__init__(left_out, rejected)
-        self.left_out = left_out
-        self.rejected = rejected
-        self.has_written = has_written
-
-    def as_json(self) -> dict[str, Any]:
-        """See JobEnd."""
-        rejected = self.rejected.to_pylist()
-        return {"left_out": dict(self.left_out), "rejected": rejected, "has_written": self.has_written}
-
     @classmethod
-    def from_json(cls, written: dict[str, Any]) -> "NothingNewError":
-        """See JobEnd."""
-        return cls(**{**written, "rejected": pa.Table.from_pylist(written["rejected"], REJECTED_SCHEMA)})
+    def of(cls, left_out: dict[str, int], rejected: pa.Table, *, has_written: bool = False) -> "NothingNewError":
+        """Return the end of a job with these facts."""
+        return cls({"left_out": left_out, "rejected": rejected.to_pylist(), "has_written": has_written})
+
+    @property
+    def rejected(self) -> pa.Table:
+        """The rejected rows as a table."""
+        return pa.Table.from_pylist(self.facts["rejected"], REJECTED_SCHEMA)
 
 
 def planned_table(inventory: Inventory, options: ConvertOptions) -> pa.Table:
@@ -111,23 +97,17 @@ def planned_table(inventory: Inventory, options: ConvertOptions) -> pa.Table:
     return table
 
 
-def choose_examples(
-    inventory: Inventory,
-    table: pa.Table,
-    good: Rows,
-    rejected: pa.Table,
-    options: ConvertOptions,
-    earlier: EarlierExamples | None,
-) -> ChosenExamples:
+def choose_examples(inventory: Inventory, options: ConvertOptions, earlier: EarlierExamples | None) -> ChosenExamples:
     """Choose the examples.
 
-    `table` is the `planned_table` of the inventory, `good` its rows without a reason, and `rejected` the others.
-
     Raises:
-        DataError: No example is left, or none has a label although the source has labels.
         NothingNewError: No example is left, and the dataset that they are appended to has or had some of them.
-        CallError: The options do not fit the source.
     """
+    table = planned_table(inventory, options)
+    is_bad = pc.is_valid(table["reason"])
+    rejected = table.select(REJECTED_SCHEMA.names).filter(is_bad).cast(REJECTED_SCHEMA)
+    good = Rows(table).filter(pc.invert(is_bad).to_numpy())
+    del is_bad
 
     def assigned(some: Rows, among: Relations) -> tuple[ExampleLabels, npt.NDArray[np.int32], list[str]]:
         labels = encode_labels(table, some, options, inventory.classes, earlier)
@@ -140,7 +120,7 @@ def choose_examples(
         if len(some):
             return
         if left_out.counts or (earlier is not None and DUPLICATE in rejected["reason"].to_pylist()):
-            raise NothingNewError(left_out.counts, rejected)
+            raise NothingNewError.of(left_out.counts, rejected)
         raise nothing_left(rejected, inventory.skipped)
 
     def related(some: Rows) -> Relations:
@@ -182,7 +162,7 @@ def choose_examples(
         refuse_nothing(good)
         rows = np.flatnonzero(~near_border)
         relations, labels, split_of = relations.take(rows), labels.take(rows), split_of[rows]
-    return ChosenExamples(good, rejected, relations, labels, split_of, names, near, num_duplicates, left_out)
+    return ChosenExamples(table, good, rejected, relations, labels, split_of, names, near, num_duplicates, left_out)
 
 
 def nothing_left(rejected: pa.Table, skipped: Mapping[str, int]) -> DataError:

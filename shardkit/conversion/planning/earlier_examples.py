@@ -6,18 +6,20 @@ image whose group or bytes are in the dataset belongs to the split that has them
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from shardkit.conversion.inventory.schema import REJECTED_SCHEMA
+from shardkit.conversion.inventory.columns import REJECTED_SCHEMA
 from shardkit.conversion.planning.rows import Rows
 from shardkit.errors import CallError
 from shardkit.naming import split_order
 from shardkit.reject_reasons import DUPLICATE
+
+T = TypeVar("T")
 
 # Kinds of good images that are left out and counted, but not listed: `rejected.parquet` is for what is bad, and may not
 # name what was removed.
@@ -27,38 +29,26 @@ LEFT_OUT = (KNOWN, WITHDRAWN)
 
 
 class Twin(NamedTuple):
-    """An example of the dataset with the bytes of a new file.
-
-    Attributes:
-        key: Its key.
-        label_name: Its class; None unless it has exactly one.
-    """
+    """An example of the dataset with the bytes of a new file."""
 
     key: str
-    label_name: str | None
+    label_name: str | None  # its class; None unless it has exactly one
 
 
 @dataclass(frozen=True, slots=True)
 class EarlierExamples:
-    """The examples of a dataset that the new examples have something in common with.
+    """The examples of a dataset that the new examples have something in common with."""
 
-    Attributes:
-        classes: All classes of the dataset, in label order.
-        keys: Keys that both have.
-        withdrawn: Keys, also of bad images, of what was removed from the dataset and stays out.
-        contents: sha256 of files that both have: an example of the dataset for each split that has the file.
-        groups: Groups that both have: the splits that have them.
-        near: sha256 of new files that are nearly identical to examples of the dataset: the splits of these.
-        copies: Those of them whose pixels are those of an example.
-    """
-
-    classes: Sequence[str] = ()
-    keys: Collection[str] = ()
-    withdrawn: Collection[str] = ()
+    classes: Sequence[str] = ()  # all classes of the dataset, in label order
+    keys: Collection[str] = ()  # keys that both have
+    withdrawn: Collection[str] = ()  # keys, also of bad images, of what was removed from the dataset and stays out
+    # sha256 of files that both have: an example of the dataset for each split that has the file.
     contents: Mapping[bytes, Mapping[str, Twin]] = field(default_factory=dict)
+    # Groups that both have: the splits that have them.
     groups: Mapping[str, Collection[str]] = field(default_factory=dict)
+    # sha256 of new files that are nearly identical to examples of the dataset: the splits of these.
     near: Mapping[bytes, Collection[str]] = field(default_factory=dict)
-    copies: Collection[bytes] = ()
+    copies: Collection[bytes] = ()  # those of them whose pixels are those of an example
 
 
 def joined_classes(earlier: EarlierExamples, found: Sequence[str]) -> list[str]:
@@ -70,9 +60,6 @@ def joined_mask_classes(earlier: EarlierExamples, given: Sequence[str], numbers:
     """Return the classes of masks, whose pixels are class numbers.
 
     `numbers` are those of the new source, which stand for the names of classes that have none.
-
-    Raises:
-        CallError: A number would mean two classes.
     """
     if list(earlier.classes) == [str(number) for number in range(len(earlier.classes))]:
         # Nobody named them. Masks without any number are such that planning could not name; see `numbers_of_masks`.
@@ -80,24 +67,18 @@ def joined_mask_classes(earlier: EarlierExamples, given: Sequence[str], numbers:
         return [*given, *known[len(given) :]]
     if wrong := [number for number, (old, new) in enumerate(zip(earlier.classes, given, strict=False)) if old != new]:
         number = wrong[0]
-        msg = (
+        raise CallError(
             f"the pixels of masks are class numbers, and {number} is {earlier.classes[number]!r} in the dataset and "
             f"{given[number]!r} in SOURCE; renumber the masks of SOURCE, or convert it to a dataset of its own"
         )
-        raise CallError(msg)
     return joined_classes(earlier, given)
 
 
 class LeftOut(NamedTuple):
-    """Rows that are left out because the dataset has them, or had them.
+    """Rows that are left out because the dataset has them, or had them."""
 
-    Attributes:
-        counts: Their number by kind; see LEFT_OUT.
-        num_bytes: Size of their files.
-    """
-
-    counts: dict[str, int]
-    num_bytes: int
+    counts: dict[str, int]  # their number by kind; see LEFT_OUT
+    num_bytes: int  # size of their files
 
     @property
     def num_rows(self) -> int:
@@ -168,22 +149,21 @@ def rows_with(column: pa.ChunkedArray, values: Collection[Any]) -> npt.NDArray[n
 
 def twin_rows(good: Rows, earlier: EarlierExamples) -> dict[int, Mapping[str, Twin]]:
     """Return the rows whose bytes the dataset has, each with an example of it for each split that has them."""
-    if not earlier.contents:
-        return {}
-    contents = good["content_sha256"]
-    rows = rows_with(contents, earlier.contents)
-    found = contents.take(pa.array(rows)).to_pylist()
-    return {int(row): earlier.contents[content] for row, content in zip(rows, found, strict=True)}
+    return _rows_of_contents(good, earlier.contents)
 
 
 def near_rows(good: Rows, earlier: EarlierExamples) -> dict[int, Collection[str]]:
     """Return the rows that are nearly identical to examples of the dataset, each with the splits of these."""
-    if not earlier.near:
+    return _rows_of_contents(good, earlier.near)
+
+
+def _rows_of_contents(good: Rows, of_content: Mapping[bytes, T]) -> dict[int, T]:
+    if not of_content:
         return {}
     contents = good["content_sha256"]
-    rows = rows_with(contents, earlier.near)
+    rows = rows_with(contents, of_content)
     found = contents.take(pa.array(rows)).to_pylist()
-    return {int(row): earlier.near[content] for row, content in zip(rows, found, strict=True)}
+    return {int(row): of_content[content] for row, content in zip(rows, found, strict=True)}
 
 
 def num_repeated(good: Rows, earlier: EarlierExamples) -> int:

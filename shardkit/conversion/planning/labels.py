@@ -10,7 +10,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from shardkit.conversion.inventory.columns import LABEL_NAMES, OBJECTS, TARGET, features_of
+from shardkit.conversion.inventory.columns import LABEL_NAMES, TARGET, features_of
 from shardkit.conversion.planning.earlier_examples import EarlierExamples, joined_classes, joined_mask_classes
 from shardkit.conversion.planning.rows import Rows
 from shardkit.dataset.features import LABEL, NO_LABEL
@@ -19,7 +19,7 @@ from shardkit.hashing import COLUMN_BLOCK
 from shardkit.images.masks import NO_CLASS
 from shardkit.options.groups import ConvertOptions
 from shardkit.options.words import named
-from shardkit.sources.columns import IS_UNLABELLED, LAST_CLASS
+from shardkit.sources.columns import IS_UNLABELLED, LAST_CLASS, OBJECTS
 
 _WHOLE_NUMBER = re.compile(r"0|-?[1-9][0-9]*")  # '007' is a name
 TARGET_BINS = 10  # regression targets are stratified by decile, as if deciles were classes
@@ -27,22 +27,17 @@ TARGET_BINS = 10  # regression targets are stratified by decile, as if deciles w
 
 @dataclass(frozen=True, slots=True)
 class ExampleLabels:
-    """Labels of n examples.
+    """Labels of n examples."""
 
-    Attributes:
-        classes: Class names in label order; empty without classes.
-        strata: int32[n], the stratum by which an example is split and assigned to shards: its label; of several labels
-            the one that is rarest in the source, or len(classes) for an empty list; NO_LABEL for an image without a
-            label; of a regression target its decile; 0 if there is none of these.
-        flat: int32[m], the distinct labels of all examples end to end, NO_LABEL for an image without a label; None
-            unless examples have lists of labels.
-        starts: int64[n + 1], start of each example's labels in `flat`.
-    """
-
-    classes: list[str]
+    classes: list[str]  # class names in label order; empty without classes
+    # int32[n], the stratum by which an example is split and assigned to shards: its label; of several labels the one
+    # that is rarest in the source, or len(classes) for an empty list; NO_LABEL for an image without a label; of a
+    # regression target its decile; 0 if there is none of these.
     strata: npt.NDArray[np.int32]
+    # int32[m], the distinct labels of all examples end to end, NO_LABEL for an image without a label; None unless
+    # examples have lists of labels.
     flat: npt.NDArray[np.int32] | None = None
-    starts: npt.NDArray[np.int64] | None = None
+    starts: npt.NDArray[np.int64] | None = None  # int64[n + 1], start of each example's labels in `flat`
 
     @property
     def are_single(self) -> bool:
@@ -118,9 +113,6 @@ def encode_labels(
 
     The whole inventory counts: a class keeps its label even if its last good image goes bad. `classes` takes precedence
     over `given`, the names of the source's format; the classes of `earlier` come first.
-
-    Raises:
-        CallError: `classes` or the source's own list lacks a label.
     """
     if earlier is not None:
         given = _joined_classes(inventory, options, given, earlier)
@@ -182,11 +174,7 @@ def _classes(values: pa.ChunkedArray | pa.Array, options: ConvertOptions, given:
 
 
 def classes_of(found: Sequence[str], options: ConvertOptions, given: Sequence[str] | None) -> list[str]:
-    """Return the classes in label order.
-
-    Raises:
-        CallError: `classes` or the source's own list lacks a label.
-    """
+    """Return the classes in label order."""
     if options.classes is None and given is None:
         return list(found)
     wanted = list(dict.fromkeys(options.classes or given or ()))
@@ -197,8 +185,7 @@ def classes_of(found: Sequence[str], options: ConvertOptions, given: Sequence[st
         what, where = (
             (named("classes"), " to the file") if options.classes is not None else ("its own list of classes", "")
         )
-        msg = f"the source has {len(unknown)} labels that {what} does not name: {some}; add them{where}"
-        raise CallError(msg)
+        raise CallError(f"the source has {len(unknown)} labels that {what} does not name: {some}; add them{where}")
     return wanted
 
 

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from shardkit.conversion.planning.row_groups import count_codes
+from shardkit.conversion.planning.rows import count_codes
 from shardkit.dataset.manifest import Balance
 
 Codes = npt.NDArray[np.signedinteger[Any]]  # classes, of any integer type

@@ -12,24 +12,19 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from shardkit import software
-from shardkit.conversion.inventory.columns import features_of
-from shardkit.conversion.inventory.digests import Column, decisive_columns, fingerprint, rows_digest
+from shardkit.conversion.inventory.columns import INVENTORY_SCHEMA, features_of
 from shardkit.conversion.inventory.inventory import Inventory
-from shardkit.conversion.inventory.schema import INVENTORY_SCHEMA, REJECTED_SCHEMA
-from shardkit.conversion.inventory.table import plain_type
+from shardkit.conversion.inventory.table import Column, decisive_columns, fingerprint, plain_type, rows_digest
 from shardkit.conversion.planning.assign_shards import assign_shards, sort_by
-from shardkit.conversion.planning.checks.all_checks import collect_findings
-from shardkit.conversion.planning.checks.finding import Finding, with_accepted
+from shardkit.conversion.planning.checks.all_checks import check_relations, collect_findings
+from shardkit.conversion.planning.checks.finding import Finding
 from shardkit.conversion.planning.checks.losses import sample_range
-from shardkit.conversion.planning.checks.name_groups import check_name_groups
-from shardkit.conversion.planning.checks.repeated import check_earlier, check_near_identical, check_repeated
-from shardkit.conversion.planning.choosing import choose_examples, planned_table
+from shardkit.conversion.planning.choosing import choose_examples
 from shardkit.conversion.planning.earlier_examples import EarlierExamples, num_shared_groups
 from shardkit.conversion.planning.labels import ExampleLabels
 from shardkit.conversion.planning.measure_balance import measure_balance
-from shardkit.conversion.planning.options_text import PLAN_VERSION_KEY
-from shardkit.conversion.planning.row_groups import count_codes, gather, group_rows
-from shardkit.conversion.planning.rows import Rows
+from shardkit.conversion.planning.rows import Rows, count_codes, gather, group_rows
+from shardkit.conversion.planning.rules import PLAN_VERSION_KEY
 from shardkit.conversion.planning.sizing import choose_num_shards
 from shardkit.dataset.features import CLASS_LABEL, LABEL
 from shardkit.dataset.manifest import Balance, Source
@@ -47,22 +42,9 @@ PLAN_VERSION = 3
 
 # A compacted inventory has narrower types, which depend on its values.
 _TYPE_OF = {field.name: field for field in INVENTORY_SCHEMA}
-# Findings that say nothing about examples that are appended to a dataset.
-_OF_A_WHOLE_DATASET = {
-    *("one_class", "class_without_image", "class_with_one_image", "class_absent_from_split", "no_validation_split")
-}
 _NOT_PLANNED = {
-    "split",
-    "label_name",
-    IS_UNLABELLED.name,
-    "mtime_ns",
-    "reason",
-    "message",
-    LINE.name,
-    GROUP.name,
-    LAST_CLASS.name,
-    NUM_CLIPPED.name,
-    *(field.name for field in TRAITS),
+    *("split", "label_name", "mtime_ns", "reason", "message"),
+    *(field.name for field in (IS_UNLABELLED, LINE, GROUP, LAST_CLASS, NUM_CLIPPED, *TRAITS)),
 }
 
 
@@ -107,12 +89,10 @@ class SplitPlan:
 
     @property
     def num_examples(self) -> int:
-        """Number of examples."""
         return sum(self.shard_counts)
 
     @property
     def num_shards(self) -> int:
-        """Number of shards."""
         return len(self.shard_counts)
 
 
@@ -203,23 +183,13 @@ def make_plan(
     *,
     is_explicit: bool = False,
 ) -> Plan:
-    """Decide the split, shard and position of every good file.
+    """Decide the split, shard and position of every good file; see `choose_examples`.
 
     If the user chose how the source is read, a reading that looks wrong is not refused.
-
-    Raises:
-        DataError: No good image is left.
-        NothingNewError: See choose_examples.
-        CallError: The options do not fit the source.
     """
     rules, options = options, options.applied()
-    table = planned_table(inventory, options)
-    bad = pc.is_valid(table["reason"])
-    rejected = table.select(REJECTED_SCHEMA.names).filter(bad).cast(REJECTED_SCHEMA)
-    good = Rows(table).filter(pc.invert(bad).to_numpy())
-    del bad
-    chosen = choose_examples(inventory, table, good, rejected, options, earlier)
-    good, rejected, relations, labels = chosen.good, chosen.rejected, chosen.relations, chosen.labels
+    chosen = choose_examples(inventory, options, earlier)
+    table, good, rejected, labels = chosen.table, chosen.good, chosen.rejected, chosen.labels
     split_of, names = chosen.split_of, chosen.names
     if options.stored.has_open_scale:
         found = sample_range(good)
@@ -230,15 +200,12 @@ def make_plan(
         rules, options = rules.changed(scale), options.changed(scale)
     if earlier is None:
         options.shards.check_split_names(names)
-    repeated = tuple(check_repeated(good, labels, relations, split_of, options))
-    repeated += tuple(check_near_identical(good, labels, chosen.near, split_of, options))
-    repeated += tuple(check_name_groups(good, labels, relations, split_of, options))
-    groups, num_groups = relations.groups, relations.num_groups
-    if earlier is not None:
-        repeated += tuple(check_earlier(good, relations, earlier, [names[split] for split in split_of.tolist()]))
-        num_groups = None if num_groups is None else num_groups - num_shared_groups(groups, earlier)
+    repeated = check_relations(chosen, options, earlier)
+    groups, num_groups = chosen.relations.groups, chosen.relations.num_groups
+    if earlier is not None and num_groups is not None:
+        num_groups -= num_shared_groups(groups, earlier)
     num_duplicates, left_out = chosen.num_duplicates, chosen.left_out
-    del relations, chosen
+    del chosen
     # Each of the following has a row for each example and takes gigabytes, so it is freed as soon as possible.
     hashes = hash64_column(good.lazy_column("key"), seed=options.seed, purpose="position")
     order = group_rows(split_of, len(names)).astype(np.uint32 if len(good) < 1 << 32 else np.uint64)
@@ -249,13 +216,9 @@ def make_plan(
         splits.append(_plan_split(name, order[start:end], good, labels, hashes, options))
     del hashes
     class_counts = {split.name: split.class_counts for split in splits}
-    known = earlier.classes if earlier is not None else ()
     findings = collect_findings(
-        inventory, good, rejected, labels, class_counts, repeated, options, known, is_explicit=is_explicit
+        inventory, good, rejected, labels, class_counts, repeated, options, earlier, is_explicit=is_explicit
     )
-    if earlier is not None:
-        findings = tuple(one for one in findings if one.code not in _OF_A_WHOLE_DATASET)
-    findings = with_accepted(findings, options.accept)
     examples = table.append_column("label", pa.array(good.scatter(labels.strata)))
     if groups is not None:
         examples = examples.drop_columns([name for name in (GROUP.name,) if name in examples.column_names])
@@ -289,7 +252,6 @@ def make_plan(
 
 
 def _examples_digest(good: Rows, groups: pa.ChunkedArray | None) -> str:
-    """Return the `rows_digest` of the examples with the groups that are written."""
     columns: dict[str, Column] = {name: good.lazy_column(name) for name in decisive_columns(good.table)}
     if groups is None:
         columns.pop(GROUP.name, None)

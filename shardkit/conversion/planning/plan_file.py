@@ -21,8 +21,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from shardkit import naming, software
-from shardkit.conversion.inventory.columns import features_of
-from shardkit.conversion.inventory.schema import REJECTED_SCHEMA, Reject
+from shardkit.conversion.inventory.columns import REJECTED_SCHEMA, Reject, features_of
 from shardkit.conversion.planning.plan import Plan
 from shardkit.dataset.features import Feature
 from shardkit.dataset.manifest import Source
@@ -70,31 +69,18 @@ class PlannedSplit(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class PlannedDataset:
-    """A plan without its rows.
+    """A plan without its rows."""
 
-    Attributes:
-        output: The folder that holds the work folder.
-        run: Value of the token of the run that planned.
-        digest: The plan's digest.
-        description: Plan.description().
-        features: The features of the examples.
-        source: The source, as the manifest describes it.
-        splits: The splits, in the order in which they are written.
-        rejected: Rejected rows, with REJECTED_SCHEMA, sorted by key.
-        num_listed: Number of rows of the inventory.
-        finished_before: Number of shards that were finished when the run planned.
-    """
-
-    output: Folder
-    run: str
-    digest: str
-    description: dict[str, Any]
-    features: dict[str, Feature]
-    source: Source
-    splits: list[PlannedSplit]
-    rejected: pa.Table
-    num_listed: int = 0
-    finished_before: int = 0
+    output: Folder  # the folder that holds the work folder
+    run: str  # value of the token of the run that planned
+    digest: str  # the plan's digest
+    description: dict[str, Any]  # Plan.description()
+    features: dict[str, Feature]  # the features of the examples
+    source: Source  # the source, as the manifest describes it
+    splits: list[PlannedSplit]  # the splits, in the order in which they are written
+    rejected: pa.Table  # rejected rows, with REJECTED_SCHEMA, sorted by key
+    num_listed: int = 0  # number of rows of the inventory
+    finished_before: int = 0  # number of shards that were finished when the run planned
 
     @classmethod
     def of(cls, output: Folder, run: str, plan: Plan) -> "PlannedDataset":
@@ -198,18 +184,13 @@ def find_planned(output: Folder) -> PlannedDataset | None:
 
 
 def read_planned(output: Folder) -> PlannedDataset:
-    """Return what the last run that planned wrote.
-
-    Raises:
-        MachineError: There is no plan.
-    """
+    """Return what the last run that planned wrote."""
     planned = find_planned(output)
     if planned is None:
-        msg = (
+        raise MachineError(
             f"{output.url}/{PATH}: host {platform.node()} does not see the plan; every worker must reach OUTPUT under "
             "the same path"
         )
-        raise MachineError(msg)
     return planned
 
 
@@ -262,7 +243,6 @@ def read_shard_rows(output: Folder, task: ShardTask) -> pa.Table:
 
     Raises:
         StaleRunError: The plan in the work folder has another digest.
-        MachineError: This worker has other library versions and would write other bytes.
     """
     path = rows_path(task.row_group)
     with output.open(path) as file:

@@ -3,20 +3,112 @@
 A conversion of a dataset that forgot them would write a dataset to which the next `append` adds every image at full
 size, with its GPS position, into `train`. So a dataset that is converted passes its rules on, unless the user gives
 others. Splits and groups of the examples are not made anew for this: the rule is only kept for what is appended later.
+
+The options in a manifest may come from a stranger: they are read with a ManifestError in place of other errors.
 """
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+import functools
+import shlex
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from typing import Any, ParamSpec, TypeVar
 
-from shardkit.conversion.planning.options_text import option_text, read_written, reads_written_options
 from shardkit.dataset.manifest import Manifest
-from shardkit.errors import CallError
-from shardkit.naming import counted, printable
+from shardkit.errors import CallError, ManifestError, ShardkitError
+from shardkit.naming import MANIFEST, counted, printable
 from shardkit.options.call import Change
-from shardkit.options.definition import OPTIONS, written_options
+from shardkit.options.definition import OPTIONS, Option, written_options
+from shardkit.options.forms import Hashed
 from shardkit.options.groups import ConvertOptions
+from shardkit.options.values import AUTO_SCALE, HIGH_BITS
+from shardkit.options.words import convert_again, named, words_of
 from shardkit.record_sources.datasets.opening import may_be_divided
 from shardkit.refusals import RefusalError
+from shardkit.sources import SourceOptions
+
+PLAN_VERSION_KEY = "plan_version"
+_SPLITTING = {"splits", "splits_of"}
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+
+def reads_written_options(function: Callable[P, R]) -> Callable[P, R]:
+    """Return the function with a ManifestError in place of the errors that options of wrong types or values cause."""
+
+    @functools.wraps(function)
+    def reading(*args: P.args, **kwargs: P.kwargs) -> R:
+        try:
+            return function(*args, **kwargs)
+        except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
+            if isinstance(error, ShardkitError):
+                raise  # a sentence for the user
+            raise ManifestError(
+                f"{MANIFEST}: its options are not those of a conversion ({type(error).__name__}: {error}); it was "
+                f"changed, restore it or {convert_again()}"
+            ) from None
+
+    return reading
+
+
+def read_written(one: Option[Any, Any], options: Mapping[str, Any]) -> Any:
+    """Return the value of an option in the options of a manifest."""
+    name = one.json_name or one.name
+    return one.form.from_json(options[name]) if name in options else one.default
+
+
+@reads_written_options
+def options_text(options: Mapping[str, Any]) -> str:
+    """Return the options that are not the defaults as words of a command, quoted for a shell; '' if all are.
+
+    Shares that no conversion divided by, because the examples kept the splits of their dataset, are left out.
+    """
+    left_out = _SPLITTING if "kept_splits" in options else set()
+    shown: list[str] = []
+    for one in written_options().values():
+        value = read_written(one, options)
+        if one.name not in left_out and value != one.default:
+            shown += words_of(one.name, shown_value(one, value))
+    return shlex.join(shown)
+
+
+def option_text(name: str, value: Any) -> str:
+    """Return an option with its value as the user writes it."""
+    return named(name, shown_value(OPTIONS[name], value))
+
+
+def shown_value(one: Option[Any, Any], value: Any) -> Any:
+    """Return the value of an option as users write it: a placeholder for what the manifest has only a hash of."""
+    return one.form.placeholder if isinstance(one.form, Hashed) else value
+
+
+@reads_written_options
+def option_differences(before: Mapping[str, Any], after: Mapping[str, Any]) -> list[str]:
+    """Return a phrase for each option that differs: ``seed was 0 and is 1``; values as users write them."""
+    said = []
+    if before.get("appended_to") != after.get("appended_to"):
+        said.append("the dataset has changed")
+    if before.get("kept_splits") != after.get("kept_splits"):
+        is_new = after.get("kept_splits") is None
+        said.append("the examples are divided into splits anew" if is_new else "the examples keep their splits")
+    for _, one in sorted(written_options().items()):
+        values = [read_written(one, options) for options in (before, after)]
+        is_resolved = values[1] == AUTO_SCALE and values[0] != HIGH_BITS  # planning compares the range itself
+        if values[0] == values[1] or is_resolved:
+            continue
+        if isinstance(one.form, Hashed) and None not in values:
+            said.append(f"{named(one.name)} has another {one.form.placeholder.lower()}")
+        else:
+            shown = [_said(one, value) for value in values]
+            said.append(f"{named(one.name)} was {shown[0]} and is {shown[1]}")
+    return said
+
+
+def _said(one: Option[Any, Any], value: Any) -> str:
+    if value is None or value is False or value in ([], ()):
+        return "not given"
+    return "given" if value is True or isinstance(one.form, Hashed) else one.form.text(value)
+
 
 # Numbers of shards are no rule: those of a dataset would be too many for a small part.
 RULES = tuple(one.name for one in written_options().values() if one.rule is not None)
@@ -36,9 +128,6 @@ def inherit(given: Mapping[str, Any], manifests: Sequence[Manifest]) -> tuple[Co
     There is no such sentence if the source is no dataset.
 
     Adopted datasets have no rules: those of the others hold, or the defaults.
-
-    Raises:
-        CallError: The options do not go together, or the datasets have different rules and the user gave none of them.
     """
     ruling = [one for one in manifests if not one.is_adopted]
     if not ruling:
@@ -130,11 +219,7 @@ def _sentence(options: ConvertOptions, every: Sequence[Mapping[str, Any]], manif
 
 
 def refuse_other_rules(manifest: Manifest, given: Mapping[str, Any], overruled: Sequence[str]) -> None:
-    """Refuse rules for appended examples that differ from those of their dataset.
-
-    Raises:
-        CallError: A rule differs; the changes are the ways on.
-    """
+    """Refuse rules for appended examples that differ from those of their dataset."""
     rules = rules_of(manifest.options)
     other = [name for name in RULES if name in given and name not in overruled and given[name] != rules[name]]
     if not other:
@@ -156,3 +241,32 @@ def refuse_other_rules(manifest: Manifest, given: Mapping[str, Any], overruled: 
             ),
         ],
     )
+
+
+# Options that may differ for appended examples.
+OVERRULED = (
+    *(one.name for one in written_options().values() if one.rule == "changeable" or one.name == "shards"),
+    "accept",
+)
+
+
+@reads_written_options
+def generation_options(manifest: Manifest, changed: Mapping[str, Any]) -> ConvertOptions:
+    """Return the options.
+
+    The options of a manifest are those of its first conversion.
+    """
+    values = {**rules_of(manifest.options), "name": manifest.name, **changed}
+    return ConvertOptions.of(values, appended_to=manifest.digest, overruled=frozenset(changed))
+
+
+def as_in_dataset(source_options: SourceOptions, options: ConvertOptions, manifest: Manifest) -> SourceOptions:
+    """Return the options of a source that is read like the dataset's.
+
+    The column of the dataset's groups is read, and whole numbers in a table are numbers of the dataset's classes; they
+    are names if the classes are whole numbers themselves.
+    """
+    source_options = replace(source_options, group_by=options.splits.group_by)
+    if not manifest.classes or all(name.removeprefix("-").isdecimal() for name in manifest.classes):
+        return source_options
+    return replace(source_options, classes=tuple(manifest.classes))

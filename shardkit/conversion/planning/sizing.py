@@ -33,11 +33,7 @@ def format_size(num_bytes: int) -> str:
 
 
 def check_requested(split: str, num_examples: int, requested: int) -> None:
-    """Check the number of shards that the user requested.
-
-    Raises:
-        CallError: There are fewer examples, but at least one: a split without examples has no shards.
-    """
+    """Check the number of shards that the user requested."""
     if 0 < num_examples < requested:
         raise CallError(
             f"{counted(requested, 'shard')} were requested for {split}, which has only "
@@ -64,9 +60,6 @@ def choose_num_shards(
     4. A shard has at least 10 MiB on average.
     5. There are at least ten shards.
     6. A shard has at most target_bytes on average.
-
-    Raises:
-        CallError: More shards are requested than there are examples.
     """
     if num_examples == 0:
         return ShardCount(0, (f"{split} has no examples, so it has no shards.",))

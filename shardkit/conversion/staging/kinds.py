@@ -16,8 +16,11 @@ from shardkit.naming import printable
 from shardkit.sources.columns import (
     ANNOTATED_HEIGHT,
     ANNOTATED_WIDTH,
+    CHECKED_FIELDS,
     FEATURE_PREFIX,
     LABEL_NAMES,
+    LAST_CLASS,
+    MASK_SHA256,
     UNLABELLED,
     objects_field,
     target_field,
@@ -45,6 +48,11 @@ _COLUMNS_OF: dict[str, list[pa.Field]] = {
     "unlabelled": [UNLABELLED],
     ON_PURPOSE: [],
 }
+
+
+def kind_of_targets(num_targets: int) -> Kind:
+    """Return the kind of rows with a number of values for regression."""
+    return "target" if num_targets == 1 else f"{num_targets}{SEVERAL_TARGETS}"
 
 
 def with_extras(base: str, types: Mapping[str, str]) -> Kind:
@@ -76,12 +84,7 @@ def columns_of(kind: Kind) -> list[pa.Field]:
 
 
 def feature_types(key: str, columns: Mapping[str, Any], objects: Iterable[Mapping[str, Any]]) -> dict[str, str]:
-    """Return the types of a row's further columns, and of the further fields of its objects.
-
-    Raises:
-        CallError: A value is neither a number, a text, nor a list of these.
-        DataError: Two objects have values of different types.
-    """
+    """Return the types of a row's further columns, and of the further fields of its objects."""
     found = {name: _type_of(key, name.removeprefix(FEATURE_PREFIX), value) for name, value in columns.items()}
     for one in objects:
         for name in one.keys() - _OF_OBJECTS:
@@ -92,11 +95,7 @@ def feature_types(key: str, columns: Mapping[str, Any], objects: Iterable[Mappin
 
 
 def merged_kind(kinds: Mapping[Kind, str]) -> Kind | None:
-    """Return what all rows have in common; None without any kind.
-
-    Raises:
-        DataError: Rows have annotations of several kinds, or values of different types.
-    """
+    """Return what all rows have in common; None without any kind."""
     bases: dict[str, str] = {}
     types: dict[str, tuple[str, str]] = {}
     for kind, key in sorted(kinds.items()):
@@ -110,8 +109,7 @@ def merged_kind(kinds: Mapping[Kind, str]) -> Kind | None:
     if len(bases) > 1:
         (one, key), (other, other_key) = sorted(bases.items())[:2]
         said = f"the row {printable(key)!r} has {one}, and {printable(other_key)!r} has {other}"
-        msg = f"{said}; all rows of a dataset have the same kind of annotation: write a dataset for each"
-        raise DataError(msg)
+        raise DataError(f"{said}; all rows of a dataset have the same kind of annotation: write a dataset for each")
     return with_extras(next(iter(bases)), {name: type_ for name, (type_, _) in types.items()}) if bases else None
 
 
@@ -125,8 +123,7 @@ def _type_of(key: str, name: str, value: Any) -> str:
             return _LIST + inner
     elif type(value) in _PLAIN:
         return _PLAIN[type(value)]
-    msg = f"{printable(key)}: the feature {name!r} is {value!r}; give a number, a text, or a list of these"
-    raise CallError(msg)
+    raise CallError(f"{printable(key)}: the feature {name!r} is {value!r}; give a number, a text, or a list of these")
 
 
 def _common(one: str, other: str) -> str | None:
@@ -143,12 +140,32 @@ def _common(one: str, other: str) -> str | None:
 
 def _refuse_types(name: str, one: tuple[str, str], other: tuple[str, str]) -> str:
     shown = name.removeprefix(FEATURE_PREFIX).removeprefix(_OBJECT_PREFIX)
-    msg = (
+    raise DataError(
         f"the feature {shown!r} is {one[0]} in the row {printable(one[1])!r} and {other[0]} in "
         f"{printable(other[1])!r}; give all rows values of one type"
     )
-    raise DataError(msg)
 
 
 def _arrow(type_: str) -> pa.DataType:
     return pa.list_(_arrow(type_.removeprefix(_LIST))) if type_.startswith(_LIST) else _TYPES[type_]
+
+
+_FIELDS = {field.name: field for field in (*CHECKED_FIELDS, MASK_SHA256, LAST_CLASS)}
+
+
+def text_of_checked(row: Mapping[str, Any]) -> str:
+    """Return what a checked row says of its image and mask."""
+    found = {name: row[name] for name in _FIELDS if row.get(name) is not None}
+    return canonical_json({name: one.hex() if isinstance(one, bytes) else one for name, one in found.items()}).decode()
+
+
+def checked_of_text(text: str) -> dict[str, Any] | None:
+    """Return what `text_of_checked` said; None for another text."""
+    try:
+        found = json.loads(text)
+        is_bytes = {name: pa.types.is_fixed_size_binary(_FIELDS[name].type) for name in found}
+        values = {name: bytes.fromhex(one) if is_bytes[name] else one for name, one in found.items()}
+        pa.Table.from_pylist([values], pa.schema([_FIELDS[name] for name in values]))
+    except (ValueError, TypeError, KeyError, AttributeError, RecursionError, pa.ArrowException):
+        return None
+    return dict.fromkeys(_FIELDS) | values

@@ -8,8 +8,8 @@ import hashlib
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from shardkit.conversion.staging.kinds import Kind, columns_of
-from shardkit.conversion.staging.rows import GivenRow, kind_of_targets
+from shardkit.conversion.staging.kinds import Kind, columns_of, kind_of_targets
+from shardkit.conversion.staging.rows import GivenRow
 from shardkit.dataset.foreign.found_features import Sampled
 from shardkit.dataset.foreign.inferring import LayoutOverrides, infer_layout
 from shardkit.dataset.foreign.label_names import lines_as_names
@@ -30,17 +30,11 @@ _KIND_OF: dict[LabelKind, Kind] = {"class": "label", "classes": "labels", "objec
 
 @dataclass(frozen=True, slots=True)
 class ReadRecord:
-    """A record as a row.
-
-    Attributes:
-        key: Its key.
-        row: The row; a BadRecord or a BadImage if it is rejected.
-        reading: Which features were read.
-    """
+    """A record as a row."""
 
     key: str
-    row: GivenRow | Exception
-    reading: str
+    row: GivenRow | Exception  # the row; a BadRecord or a BadImage if it is rejected
+    reading: str  # which features were read
 
     def given(self) -> GivenRow:
         """Return the row.
@@ -65,12 +59,7 @@ class RecordRows:
     _reading: str = ""
 
     def add(self, record: bytes) -> Iterator[ReadRecord]:
-        """Yield the rows of the records so far, once there are enough of them to decide what they mean.
-
-        Raises:
-            CallError: Several features may be the image or the label.
-            DataError: The records have no image or no label.
-        """
+        """Yield the rows of the records so far, once there are enough of them to decide what they mean."""
         self._waiting.append(record)
         if self._reader is not None or len(self._waiting) >= FIRST_RECORDS:
             yield from self.flush()
@@ -97,11 +86,10 @@ class RecordRows:
         ]
         layout = infer_layout(sampled, self.overrides, has_splits=False)
         if layout.label.kind == "masks":
-            msg = (
+            raise DataError(
                 f"the feature {layout.label.name!r} of the records is a mask, and WriteDataset reads masks from rows "
                 "only; write rows, or convert the TFRecord files with shardkit.convert"
             )
-            raise DataError(msg)
         names = None
         if self.overrides.classes is not None and not layout.label.is_text and layout.label.names is None:
             numbers = {str(value) for one in sampled for value in one.features.get(layout.label.name, [])}
@@ -154,11 +142,7 @@ def _key(layout: RecordLayout, features: Features) -> str | None:
 
 
 def refuse_readings(readings: dict[str, str]) -> None:
-    """Refuse rows of records whose features were read in several ways.
-
-    Raises:
-        DataError: There are several.
-    """
+    """Refuse rows of records whose features were read in several ways."""
     if len(readings) > 1:
         (one, key), (other, other_key) = sorted(readings.items())[:2]
         said = f"the record {key!r} was read with {one}, and {other_key!r} with {other}"

@@ -15,11 +15,16 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from shardkit.archives.uris import place_of
-from shardkit.conversion.inventory.columns import MASK_PATH, TARGET
-from shardkit.conversion.inventory.schema import Reject
+from shardkit.conversion.inventory.columns import MASK_PATH, TARGET, Reject
 from shardkit.conversion.inventory.source_files import read_place
-from shardkit.conversion.staging.checked import checked_of_text
-from shardkit.conversion.staging.kinds import ON_PURPOSE, SEVERAL_TARGETS, Kind, feature_types, with_extras
+from shardkit.conversion.staging.kinds import (
+    ON_PURPOSE,
+    Kind,
+    checked_of_text,
+    feature_types,
+    kind_of_targets,
+    with_extras,
+)
 from shardkit.dataset.features import NO_LABEL as NO_LABEL_NUMBER
 from shardkit.dataset.foreign.box_features import refuse_pixels
 from shardkit.errors import CallError, RecordError
@@ -55,11 +60,6 @@ _BYTES = (bytes, bytearray, memoryview)
 NO_KEY = "(a row without a key)"
 
 
-def kind_of_targets(num_targets: int) -> Kind:
-    """Return the kind of rows with a number of values for regression."""
-    return "target" if num_targets == 1 else f"{num_targets}{SEVERAL_TARGETS}"
-
-
 class GivenRow(NamedTuple):
     """A row of a PCollection, with the columns of a listing that its annotation gives."""
 
@@ -77,9 +77,6 @@ def values_of(element: Any) -> dict[str, Any]:
     """Return the fields of an element that are given, by name.
 
     An element is a NamedTuple, a row of Beam, a dataclass or a mapping.
-
-    Raises:
-        CallError: It is something else, or has a field that no row has.
     """
     if isinstance(element, Mapping):
         values = dict(element)
@@ -104,53 +101,32 @@ def given_reject(element: Any) -> Reject | None:
 
 
 def refuse_unknown_fields(names: Iterable[str]) -> None:
-    """Refuse fields that no row has.
-
-    Raises:
-        CallError: There is one, or there is no key.
-    """
+    """Refuse fields that no row has."""
     names = [*names]
     unknown = [name for name in names if name not in FIELDS]
     if unknown or "key" not in names:
         close = closest(str(unknown[0]), FIELDS) if unknown else None
         found = f"have a field {unknown[0]!r}" if unknown else "have no field 'key'"
         hint = f"; did you mean {close!r}?" if close else f"; the fields are {', '.join(FIELDS)}"
-        msg = f"the rows {found}{hint}"
-        raise CallError(msg)
+        raise CallError(f"the rows {found}{hint}")
 
 
 @dataclass(frozen=True, slots=True)
 class RowReader:
-    """Reads the rows of a PCollection.
+    """Reads the rows of a PCollection."""
 
-    Attributes:
-        max_file_bytes: Size above which an image or a mask is rejected.
-        is_unlabelled: Whether rows have no annotation; one that they have is left out.
-    """
-
-    max_file_bytes: int
-    is_unlabelled: bool = False
+    max_file_bytes: int  # size above which an image or a mask is rejected
+    is_unlabelled: bool = False  # whether rows have no annotation; one that they have is left out
 
     def key(self, values: Mapping[str, Any]) -> str:
-        """Return the key of a row, or of what is rejected in its place.
-
-        Raises:
-            CallError: The key is no text.
-        """
+        """Return the key of a row, or of what is rejected in its place."""
         key = values.get("key", "")
         if not isinstance(key, str):
             raise _wrong_type(NO_KEY, "key", "text", key)
         return encodable_path(key) or NO_KEY
 
     def read(self, values: Mapping[str, Any]) -> GivenRow:
-        """Read a row.
-
-        Raises:
-            BadRecord: The row is rejected.
-            BadImage: Its image cannot be read.
-            CallError: A field has a wrong type, or two fields contradict each other.
-            MachineError: The disk or the network failed.
-        """
+        """Read a row; BadRecord or BadImage says why it is rejected."""
         key = self.key(values)
         if key != values.get("key"):
             what = "the row has no key" if key == NO_KEY else "the key is not valid UTF-8"
@@ -177,7 +153,8 @@ class RowReader:
         checked = checked_of_text(values["checked"]) if "checked" in values else None
         uris = ("uri", "mask_uri") if kind == "mask" else ("uri",)
         can_read_again = all(name in values for name in uris) and "mask" not in values
-        places = [_absolute(values[name]) for name in uris] if can_read_again else []
+        given = [values[name] for name in uris] if can_read_again else []
+        places = [one if "://" in one else os.path.abspath(one) for one in given]  # workers may have other folders
         return GivenRow(key, self._image(key, values), mask, with_extras(kind, types), columns, checked, *places)
 
     def _kind(self, key: str, values: Mapping[str, Any]) -> Kind:
@@ -187,10 +164,9 @@ class RowReader:
         if not given and values.get("number") == NO_LABEL_NUMBER:
             return ON_PURPOSE
         if len(given) > 1:
-            msg = (
+            raise CallError(
                 f"{printable(key)}: the row has {' and '.join(given)}; an example has one of {', '.join(_ANNOTATIONS)}"
             )
-            raise CallError(msg)
         if not given or (given[0] == "label" and values["label"] == ""):
             remedy = f"give it one of {', '.join(_ANNOTATIONS)}, or pass `unlabelled`"
             raise BadRecord(NO_LABEL, f"the row has no annotation; {remedy}")
@@ -223,8 +199,7 @@ class RowReader:
 
     def _image(self, key: str, values: Mapping[str, Any]) -> bytes:
         if "image" in values and "uri" in values:
-            msg = f"{printable(key)}: the row has image and uri; give the bytes of the image or where it is"
-            raise CallError(msg)
+            raise CallError(f"{printable(key)}: the row has image and uri; give the bytes of the image or where it is")
         if "image" in values:
             return self._file(key, "image", values["image"])
         if "uri" not in values:
@@ -251,11 +226,6 @@ class RowReader:
         if num_bytes > self.max_file_bytes:
             raise too_many_bytes(f"The {what}", num_bytes, self.max_file_bytes)
         return read_place(place, self.max_file_bytes)
-
-
-def _absolute(uri: str) -> str:
-    """Return a URI for workers with other working directories."""
-    return uri if "://" in uri else os.path.abspath(uri)
 
 
 def _json_object(key: str, text: Any) -> dict[str, Any]:

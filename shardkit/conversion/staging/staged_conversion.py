@@ -6,32 +6,154 @@ The user's pipeline calls each step in a task of its own; here is what the drive
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
+from typing import Any, NamedTuple
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
 
 from shardkit.conversion.inventory import parts
+from shardkit.conversion.inventory.columns import annotation_columns
 from shardkit.conversion.inventory.inventory import Inventory
-from shardkit.conversion.inventory.merged_parts import merge_parts, read_inventory, runs_to_merge
-from shardkit.conversion.inventory.parts import Thumbnails
+from shardkit.conversion.inventory.parts import ListingTotals, Thumbnails, merge_parts, read_inventory, runs_to_merge
 from shardkit.conversion.planning.plan_file import ShardTask
-from shardkit.conversion.staging.kinds import merged_kind
+from shardkit.conversion.staging.kinds import Kind, merged_kind
 from shardkit.conversion.staging.records import refuse_readings
-from shardkit.conversion.staging.staged_part import StagedPart, refuse_ended
-from shardkit.conversion.staging.staged_source import ReadSource, StagedSource, merge_equal_rows
+from shardkit.conversion.staging.staged_part import StagedPart, refuse_ended, staged_schema
 from shardkit.conversion.writing.output import output_folder as outputs
-from shardkit.conversion.writing.planning_limit import refuse_too_many
 from shardkit.conversion.writing.refusals import ListingCheck
 from shardkit.conversion.writing.reject_limit import REJECTED_IN_WORK, RejectLimit
 from shardkit.conversion.writing.step_notes import Notes
 from shardkit.conversion.writing.steps import AlreadyConvertedError, ConversionSteps
+from shardkit.conversion.writing.taken_inventory import refuse_too_many
 from shardkit.errors import DataError, ShardkitError
 from shardkit.hashing import canonical_json, sha256_hex
-from shardkit.naming import MANIFEST
+from shardkit.naming import MANIFEST, printable
 from shardkit.options.groups import ConvertOptions
 from shardkit.parallel.progress import Logged, ProgressListener
-from shardkit.parallel.run_file import RunToken
 from shardkit.parallel.run_token import Fence, Run, refuse_live
+from shardkit.sources.claim import Claim
+from shardkit.sources.columns import CONTENT_SHA256, GROUP, MASK_SHA256
+from shardkit.sources.listing import Listing, Source
+from shardkit.sources.readings.values import Reading
+from shardkit.sources.used_files import UsedFile
 from shardkit.storage import Folder, LocalFolder, open_folder, os_errors_as, remove_temporaries
 from shardkit.storage.kernel_locks import locked
 from shardkit.storage.retry import retried
+
+TITLE = "Beam PCollection"
+
+
+class ReadSource(NamedTuple):
+    """A source whose listing was read into a PCollection: what a dataset says of it besides its examples."""
+
+    source: Source  # how it is read
+    totals: ListingTotals  # what its listings say besides their rows: skipped files, and the classes' numbers
+    is_explicit: bool  # whether the user chose how it is read
+
+
+@dataclass(frozen=True, slots=True)
+class StagedSource(Source):
+    """The images that the rows of a PCollection gave, in the work folder of the output."""
+
+    folder: Folder  # the output folder, which paths start at
+    kind: Kind  # what is annotated
+    read: ReadSource | None = None  # the source that the rows were read from; None if it is not known
+
+    @property
+    def layout(self) -> str:
+        return TITLE if self.read is None else self.read.source.layout
+
+    @property
+    def classes(self) -> tuple[str, ...] | None:
+        return None if self.read is None else self.read.source.classes
+
+    @property
+    def origin(self) -> str | None:
+        return None if self.read is None else self.read.source.origin
+
+    @property
+    def used_files(self) -> tuple[UsedFile, ...]:
+        return () if self.read is None else self.read.source.used_files
+
+    @property
+    def claims(self) -> tuple[Claim, ...]:
+        return () if self.read is None else self.read.source.claims
+
+    @property
+    def reading(self) -> Reading | None:
+        return None if self.read is None else self.read.source.reading
+
+    @property
+    def removed_before(self) -> tuple[str, ...]:
+        return () if self.read is None else self.read.source.removed_before
+
+    def refuse_changed(self) -> None:
+        if self.read is not None:
+            self.read.source.refuse_changed()
+
+    def withdrawn(self) -> pa.Table | None:
+        return None if self.read is None else self.read.source.withdrawn()
+
+    @property
+    def schema(self) -> pa.Schema:
+        return staged_schema(self.kind)
+
+    def describe(self) -> str:
+        return f"{self.folder.url}: images of a PCollection"
+
+    def parts(self) -> Sequence[Any]:
+        """See Source; the rows are in the inventory already."""
+        return ()
+
+    def list_part(self, part: Any, batch_rows: int) -> Iterator[Listing]:
+        del part, batch_rows
+        return iter(())
+
+
+def merge_equal_rows(table: pa.Table) -> pa.Table:
+    """Return an inventory of staged rows with one row for each key.
+
+    A row that is given twice, as by an upstream step that was repeated, is one example. What reading has rejected may
+    have the key of an example.
+    """
+    keys = table["key"]
+    is_same = pc.equal(keys[1:], keys[:-1]).to_numpy() if len(table) > 1 else np.zeros(0, np.bool_)
+    repeated = np.flatnonzero(is_same) + 1
+    if not len(repeated):
+        return table
+    # The example first, then what is rejected: rows of one key come in any order.
+    by = ("key", "reason", "message")
+    columns = {name: pc.fill_null(table[name].cast(pa.large_string()), "") for name in by}
+    table = table.take(pc.sort_indices(pa.table(columns), [(name, "ascending") for name in by]))
+    names = ["split", "label_name", "reason", CONTENT_SHA256.name, MASK_SHA256.name, GROUP.name]
+    names += annotation_columns(table.schema)
+    compared = table.select([name for name in names if name in table.column_names])
+    kept = np.ones(len(table), np.bool_)
+    kept[repeated] = False
+    before = compared.take(pa.array(repeated - 1)).to_pylist()
+    for row, one, other in zip(repeated.tolist(), before, compared.take(pa.array(repeated)).to_pylist(), strict=True):
+        if one != other and (one["reason"] is None) != (other["reason"] is None):
+            kept[row] = True
+        elif one != other:
+            what = next(_NAMED.get(name, "annotations") for name in one if one[name] != other[name])
+            raise DataError(
+                f"two rows with different {what} have the key {printable(keys[row].as_py())!r}; give each image a key "
+                "of its own, and the same one each time that the pipeline computes it: a row that is given again as "
+                "it was is one example"
+            )
+    return table.filter(pa.array(kept))
+
+
+_NAMED = {
+    "split": "splits",
+    "label_name": "labels",
+    "reason": "images",
+    CONTENT_SHA256.name: "images",
+    MASK_SHA256.name: "masks",
+    GROUP.name: "groups",
+}
+
 
 _EMPTY = (
     "the PCollection has no rows, and a dataset has at least one example; look at the steps before it: a filter may "
@@ -59,13 +181,7 @@ class StagedInventory:
         self.source = StagedSource(output, merged_kind(kinds) or "label", read)
 
     def read(self, work: Folder, listener: ProgressListener, *, is_remote: bool) -> Inventory:
-        """Return the inventory.
-
-        Raises:
-            CallError: The options do not fit the rows.
-            DataError: There are no rows, their annotations are of several kinds, or two rows of one key differ.
-            MachineError: The disk or the network failed, or the memory of this host is too small.
-        """
+        """Return the inventory."""
         del listener, is_remote
         if not self._staged:
             raise DataError(_EMPTY)
@@ -80,19 +196,12 @@ class StagedInventory:
 
 @dataclass(frozen=True, slots=True)
 class StagedConversion:
-    """The conversion of staged rows; small and pickled into a job.
+    """The conversion of staged rows; small and pickled into a job."""
 
-    Attributes:
-        output_url: The output folder.
-        options: Options of the conversion.
-        limit: Maximum number or share of rejected images.
-        overwrite: Whether a different dataset in the output may be removed.
-    """
-
-    output_url: str
+    output_url: str  # the output folder
     options: ConvertOptions
-    limit: RejectLimit
-    overwrite: bool
+    limit: RejectLimit  # maximum number or share of rejected images
+    overwrite: bool  # whether a different dataset in the output may be removed
 
     @staticmethod
     def run_of(staged: Sequence[StagedPart], drawn: str) -> str:
@@ -114,7 +223,6 @@ class StagedConversion:
 
         Raises:
             StaleRunError: Another run, or another attempt, has published.
-            MachineError: The disk or the network failed.
         """
         output = open_folder(self.output_url)
         with os_errors_as("write the inventory", output.url):
@@ -124,12 +232,6 @@ class StagedConversion:
         """Claim the output, decide the split, shard and position of every example, and write the plan.
 
         Return the shards to write; none if the output holds this dataset already.
-
-        Raises:
-            CallError: The options do not fit the rows, or the output holds files of others.
-            DataError: There is nothing to write, too many rows are rejected, two rows of one key differ, or the output
-                holds a different dataset.
-            MachineError: Another run writes into the output, or the disk or the network failed.
         """
         output = open_folder(self.output_url)
         with os_errors_as("write into the output", output.url), locked(output):
@@ -137,7 +239,7 @@ class StagedConversion:
             output.create()
             run = Run(output, run_value)
             if not isinstance(output, LocalFolder):
-                refuse_live(output, run.token.value)
+                refuse_live(output, run.token)
             run.start()
             try:
                 return self._planned(run, StagedInventory(output, self.options, staged, read))
@@ -174,20 +276,15 @@ class StagedConversion:
     def write(self, shard: ShardTask, run: str) -> None:
         """Write a shard, unless it is finished; see `WriteJob.write`."""
         inventory = StagedInventory(open_folder(self.output_url), self.options, ())
-        fence = Fence(inventory.output, RunToken(run), is_remote=True)
+        fence = Fence(inventory.output, run, is_remote=True)
         self._steps(inventory.source, inventory).write(shard, fence)
 
     def publish(self, run: str, read: ReadSource | None = None) -> None:
-        """Check the finished shards, write the manifest, and remove what was staged.
-
-        Raises:
-            DataError: A writer failed because of its images, or a shard is damaged.
-            MachineError: A shard is missing, another run took over, or the disk or the network failed.
-        """
+        """Check the finished shards, write the manifest, and remove what was staged."""
         inventory = StagedInventory(open_folder(self.output_url), self.options, (), read)
         output = inventory.output
         with os_errors_as("write into the output", output.url), locked(output):
             if output.stat(MANIFEST) is None:
-                fence = Fence(output, RunToken(run), is_remote=True)
+                fence = Fence(output, run, is_remote=True)
                 self._steps(inventory.source, inventory).publish(fence)
             Run(output, run).finish()

@@ -1,21 +1,32 @@
-"""What staging writes: its folder, the columns of its rows, and the names that travel on in place of images."""
+"""What staging writes: its folder, the columns of its rows, and the names that travel on in place of images.
+
+A rerun finds the images that an earlier run staged and neither decodes nor stores them again. It may put other images
+into a bundle, so files are not found by their names; images are, by their contents.
+"""
 
 import hashlib
+from collections.abc import Iterator
 from dataclasses import asdict, dataclass, field
-from typing import NamedTuple
+from functools import partial
+from typing import Any, NamedTuple
 
+import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from shardkit import naming, software
-from shardkit.conversion.inventory.schema import inventory_schema
-from shardkit.conversion.inventory.staged_images import STAGED_FIELDS
+from shardkit.conversion.inventory import parts
+from shardkit.conversion.inventory.columns import inventory_schema
+from shardkit.conversion.inventory.staged_images import STAGED_FIELDS, STORED_BYTES, URI
 from shardkit.conversion.staging.kinds import Kind, columns_of
 from shardkit.dataset.foreign.inferring import LayoutOverrides
 from shardkit.errors import StaleRunError
 from shardkit.hashing import canonical_json
 from shardkit.options.groups import Stored
-from shardkit.sources.columns import GROUP, LISTING_SCHEMA
+from shardkit.sources.columns import CONTENT_SHA256, GROUP, LISTING_SCHEMA, PATH
 from shardkit.storage import Folder
+from shardkit.storage.concurrent_reads import read_many
 
 STAGED = f"{naming.WORK_FOLDER}/staged"
 _BEGUN = f"{STAGED}/begun"
@@ -29,38 +40,24 @@ def staged_schema(kind: Kind, *, thumbnails: bool = False) -> pa.Schema:
 
 
 class StagedPart(NamedTuple):
-    """A part of the inventory. The others are '' if all of its rows are rejected, `reading` also without records.
-
-    Attributes:
-        name: Its name.
-        kind: Kind of the annotations.
-        reading: Which features of records were read; see `records.ReadRecord`.
-        key: A key.
-    """
+    """A part of the inventory. The others are '' if all of its rows are rejected, `reading` also without records."""
 
     name: str
-    kind: str
-    reading: str
+    kind: str  # kind of the annotations
+    reading: str  # which features of records were read; see `records.ReadRecord`
     key: str
 
 
 @dataclass(frozen=True, slots=True)
 class StagingOptions:
-    """What decides how rows are staged.
+    """What decides how rows are staged."""
 
-    Attributes:
-        form: How images are stored.
-        max_file_bytes: Size above which an image or a mask is rejected.
-        is_unlabelled: Whether rows have no annotation.
-        features: What the user says about the features of records.
-        thumbnails: Whether rows get a small picture of the image, for comparing it with others.
-    """
-
-    form: Stored
-    max_file_bytes: int
-    is_unlabelled: bool = False
+    form: Stored  # how images are stored
+    max_file_bytes: int  # size above which an image or a mask is rejected
+    is_unlabelled: bool = False  # whether rows have no annotation
+    # What the user says about the features of records.
     features: LayoutOverrides = field(default_factory=LayoutOverrides)
-    thumbnails: bool = False
+    thumbnails: bool = False  # whether rows get a small picture of the image, for comparing it with others
 
     @property
     def folder(self) -> str:
@@ -91,8 +88,64 @@ def refuse_ended(output: Folder) -> None:
         StaleRunError: It was.
     """
     if output.stat(_BEGUN) is None:
-        msg = (
+        raise StaleRunError(
             f"{output.url}/{STAGED}: the folder of staged images was removed, so another run has published or cleared "
             "this output; if no other pipeline writes into it, run this one again"
         )
-        raise StaleRunError(msg)
+
+
+# Each takes about 150 bytes in each worker process. Images beyond are staged again.
+MAX_IMAGES = 1 << 20
+_CONTENT_BYTES = 32
+
+
+class StagedBefore:
+    """The images that were staged in some form, by content."""
+
+    def __init__(self, output: Folder, folder: str, columns: list[str]) -> None:
+        """Read what an earlier run left."""
+        names = parts.part_names(output)
+        tables, num_rows = list[pa.Table](), 0
+        for table in read_many(partial(_read, output, f"{folder}/", columns), names, parts.READING_THREADS):
+            tables.append(table)
+            num_rows += len(table)
+            if num_rows >= MAX_IMAGES:
+                break
+        self._table = pa.concat_tables(tables, promote_options="permissive") if tables else None
+        beginnings = np.concatenate([np.zeros(0, np.uint64), *map(_beginnings, tables)])
+        self._order = np.argsort(beginnings, kind="stable")
+        self._beginnings = beginnings[self._order]
+
+    def find(self, content: bytes) -> Iterator[dict[str, Any]]:
+        """Yield what is known of the images with a content; several have different masks."""
+        beginning = np.frombuffer(content, np.uint64, 1)
+        first, end = (int(np.searchsorted(self._beginnings, beginning, side)[0]) for side in ("left", "right"))
+        if self._table is not None and first < end:
+            for row in self._table.take(pa.array(self._order[first:end])).to_pylist():
+                if row[CONTENT_SHA256.name] == content:
+                    yield row
+
+
+def _read(output: Folder, folder: str, columns: list[str], name: str) -> pa.Table:
+    """Return the rows of a part with an image in a folder; none of a part of another conversion."""
+    table, _ = parts.read_parts(output, [name])
+    if STORED_BYTES.name not in table.column_names:
+        return pa.schema([PATH, CONTENT_SHA256]).empty_table()
+    is_read_again = pc.and_(pc.is_valid(table[URI.name]), pc.is_valid(table[CONTENT_SHA256.name]))
+    is_read_again = pc.and_(is_read_again, pc.is_null(table["reason"]))
+    found = {name: table[name] for name in columns if name in table.column_names}
+    # Dictionaries of different parts differ in the type of their indices, too.
+    plain = {
+        name: column.cast(column.type.value_type) if pa.types.is_dictionary(column.type) else column
+        for name, column in found.items()
+    }
+    table = pa.table(plain)
+    paths = table[PATH.name].cast(pa.string())  # of the type null where no image is stored
+    is_stored = pc.fill_null(pc.starts_with(paths, folder), fill_value=False)
+    return table.filter(pc.or_(is_stored, is_read_again))
+
+
+def _beginnings(table: pa.Table) -> npt.NDArray[np.uint64]:
+    """Return the first 8 bytes of each content hash."""
+    whole = b"".join(table[CONTENT_SHA256.name].to_pylist())
+    return np.frombuffer(whole, np.uint64)[:: _CONTENT_BYTES // 8]

@@ -17,10 +17,7 @@ import pyarrow as pa
 from shardkit import images
 from shardkit.conversion.inventory import parts
 from shardkit.conversion.inventory.checking import check_file, rejected_row
-from shardkit.conversion.inventory.digests import columns_digest
-from shardkit.conversion.inventory.row_boxes import place_boxes
-from shardkit.conversion.inventory.schema import LAST_CLASS, MASK_SHA256, Reject
-from shardkit.conversion.inventory.source_files import ReadImage
+from shardkit.conversion.inventory.columns import Reject, info_of, place_boxes
 from shardkit.conversion.inventory.staged_images import (
     MASK_URI,
     STORED_BYTES,
@@ -33,13 +30,13 @@ from shardkit.conversion.inventory.staged_images import (
     URI,
     is_staged,
 )
-from shardkit.conversion.staging.checked import text_of_checked
-from shardkit.conversion.staging.kinds import Kind, merged_kind
+from shardkit.conversion.inventory.table import columns_digest
+from shardkit.conversion.staging.kinds import Kind, merged_kind, text_of_checked
 from shardkit.conversion.staging.records import ReadRecord, RecordRows, refuse_readings
 from shardkit.conversion.staging.rows import GivenRow, RowReader, given_reject, values_of
-from shardkit.conversion.staging.staged_before import StagedBefore
 from shardkit.conversion.staging.staged_part import (
     STAGED,
+    StagedBefore,
     StagedPart,
     StagingOptions,
     refuse_ended,
@@ -54,7 +51,9 @@ from shardkit.options.words import named
 from shardkit.sources.columns import (
     CHECKED_FIELDS,
     CONTENT_SHA256,
+    LAST_CLASS,
     MASK_COLOURS,
+    MASK_SHA256,
     NUM_CLIPPED,
     OFFSET,
     PATH,
@@ -104,11 +103,6 @@ class Stager:
         """Stage a row; yield what is rejected: the image, or some of its boxes.
 
         An element is a row, see `rows.values_of`, a serialized tf.train.Example, or what reading has rejected.
-
-        Raises:
-            CallError: The row has a wrong field or type.
-            DataError: The rows have annotations of several kinds, or records cannot be read.
-            MachineError: The disk or the network failed.
         """
         if isinstance(element, bytes):
             yield from self._add_records(self._records.add(element))
@@ -159,10 +153,10 @@ class Stager:
         if known is None and is_checked and not self._options.thumbnails:
             known = seen
         if known is None:
-            bad_boxes = check_file(_Given(given), row, thumbnails=self._options.thumbnails)
+            bad_boxes = check_file(row, given.image, lambda: given.mask, thumbnails=self._options.thumbnails)
         else:
             row |= known
-            bad_boxes = place_boxes(row, _info(row))
+            bad_boxes = place_boxes(row, info_of(row))
         if given.uri is not None:
             row |= {URI.name: given.uri, MASK_URI.name: given.mask_uri}
         elif row.get(STORED_BYTES.name) is None:
@@ -173,13 +167,12 @@ class Stager:
     def _store(self, given: GivenRow, row: dict[str, Any]) -> None:
         """Append a row's image and mask to those of this file, in the form in which they are stored."""
         if self._options.form.has_open_scale:
-            msg = (
+            raise CallError(
                 f"{printable(given.key)}: {named('bit_depth', AUTO_SCALE)} needs all images, and one that is given as "
                 "bytes is stored before the others are known; give `uri` in place of `image`, or the range, such as "
                 f"{named('bit_depth', 'scale=0:4095')}"
             )
-            raise CallError(msg)
-        info = _info(row)
+        info = info_of(row)
         image = images.normalise(given.image, info, self._options.form)
         mask = b"" if given.mask is None else self._mask(given.mask, info, row.get(MASK_COLOURS.name))
         row |= {
@@ -211,7 +204,6 @@ class Stager:
 
         Raises:
             StaleRunError: The folder of staged images was removed, so another run, or another attempt, has published.
-            MachineError: The disk or the network failed.
         """
         if not self._rows:
             return None
@@ -260,26 +252,5 @@ def check_row(given: GivenRow) -> tuple[dict[str, Any], str]:
         BadImage: The image, the mask or the annotation is to be rejected.
     """
     row = {"key": given.key, **given.columns}
-    check_file(_Given(given), row)
+    check_file(row, given.image, lambda: given.mask)
     return row, text_of_checked(row)
-
-
-class _Given:
-    """The files of a row; see `checking.RowFiles`."""
-
-    def __init__(self, given: GivenRow) -> None:
-        self._given = given
-
-    def image(self, _: Any) -> ReadImage:
-        """Return the image."""
-        return ReadImage(self._given.image)
-
-    def mask(self, _: Any, __: ReadImage) -> bytes | None:
-        """Return the mask."""
-        return self._given.mask
-
-
-def _info(row: dict[str, Any]) -> images.ImageInfo:
-    changes = row["changes"]
-    codes = tuple(changes.split(",")) if changes else ()
-    return images.ImageInfo(row["format"], row["width"], row["height"], row["orientation"], codes)

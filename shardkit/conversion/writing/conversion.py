@@ -27,7 +27,6 @@ from shardkit.conversion.writing.job import (
 )
 from shardkit.conversion.writing.output import output_folder as outputs
 from shardkit.conversion.writing.output.finished_shards import count_written
-from shardkit.conversion.writing.output.run_log import RunLog
 from shardkit.conversion.writing.output.shard_reports import LateRejectsCount
 from shardkit.conversion.writing.refusals import ExistingDataset, refuse_output
 from shardkit.conversion.writing.reject_limit import (
@@ -37,7 +36,7 @@ from shardkit.conversion.writing.reject_limit import (
     counted_rejects,
 )
 from shardkit.conversion.writing.source_plan import chooses_reading
-from shardkit.conversion.writing.step_notes import Notes, WorkersNotes
+from shardkit.conversion.writing.step_notes import Notes, RunLog, WorkersNotes
 from shardkit.conversion.writing.steps import AlreadyConvertedError, ConversionSteps
 from shardkit.dataset.manifest import Manifest, read_manifest
 from shardkit.dataset.manifest.pinning import refuse_pinned
@@ -78,56 +77,30 @@ class Outcome:
 
 @dataclass
 class Conversion:
-    """One run of a conversion.
-
-    Attributes:
-        source_url: The source.
-        output_url: The output folder.
-        options: Options that change the bytes written.
-        executor: Runs the inventory and the writing.
-        source_options: How the source is read.
-        limit: Maximum number or share of rejected images.
-        overwrite: Whether a different dataset in the output may be removed.
-        listener: Receives messages and progress.
-        log: The events of this run.
-        call: The user's call, for the findings; None where it is not known.
-        addition: The dataset that the examples are appended to, if the output is a folder in it; None for a new
-            dataset.
-        takes_any_classes: Whether a reading that looks wrong, such as one with a single class, is not refused.
-    """
+    """One run of a conversion."""
 
     source_url: str
-    output_url: str
-    options: ConvertOptions
-    executor: ThreadExecutor | Engine
-    source_options: SourceOptions = field(default_factory=SourceOptions)
+    output_url: str  # the output folder
+    options: ConvertOptions  # options that change the bytes written
+    executor: ThreadExecutor | Engine  # runs the inventory and the writing
+    source_options: SourceOptions = field(default_factory=SourceOptions)  # how the source is read
+    # Maximum number or share of rejected images.
     limit: RejectLimit = field(default_factory=lambda: RejectLimit.parse(DEFAULT_MAX_REJECTED))
-    overwrite: bool = False
-    listener: ProgressListener = field(default_factory=Silent)
-    log: RunLog = field(default_factory=RunLog)
-    call: Call | None = None
+    overwrite: bool = False  # whether a different dataset in the output may be removed
+    listener: ProgressListener = field(default_factory=Silent)  # receives messages and progress
+    log: RunLog = field(default_factory=RunLog)  # the events of this run
+    call: Call | None = None  # the user's call, for the findings; None where it is not known
+    # The dataset that the examples are appended to, if the output is a folder in it; None for a new dataset.
     addition: Addition | None = None
+    # Whether a reading that looks wrong, such as one with a single class, is not refused.
     takes_any_classes: bool = False
 
     def run(self) -> Outcome:
-        """Convert the source.
-
-        Raises:
-            CallError: The options do not fit, or the output holds files that shardkit did not write.
-            DataError: Too many images are bad, the source changed meanwhile, there is nothing to convert, or the output
-                holds a different conversion and `overwrite` is off.
-            MachineError: The disk, the network or the engine failed. Finished shards are kept for the next run.
-        """
+        """Convert the source."""
         return self._into_output(self._convert)
 
     def submit(self) -> None:
-        """Begin the conversion as a job that goes on without this process.
-
-        Raises:
-            CallError: See run; or the executor is no engine whose jobs go on.
-            DataError: The output holds a different conversion and `overwrite` is off.
-            MachineError: The disk, the network or the engine failed.
-        """
+        """Begin the conversion as a job that goes on without this process."""
         self._into_output(partial(self._submit, engine_without_driver(self.executor)))
 
     def begin(self, token: str) -> ConversionTask:
@@ -145,8 +118,7 @@ class Conversion:
         refuse_pinned("OUTPUT", self.output_url)
         output = open_folder(self.output_url)
         if output.resolve("") == open_folder(self.source_url).resolve(""):
-            msg = f"{output.url}: OUTPUT is SOURCE itself; choose another folder"
-            raise CallError(msg)
+            raise CallError(f"{output.url}: OUTPUT is SOURCE itself; choose another folder")
         # First: an output that is a label folder would make the rest of the source look misread.
         with os_errors_as("write into the output", output.url):
             outputs.refuse_swapped(self.call, output)
@@ -188,7 +160,7 @@ class Conversion:
                 write_in_threads(task, self.executor, run, partial(self._writing, output))
             num_finished, is_unchanged = read_planned(output).finished_before, False
         except AlreadyConvertedError as there:
-            num_finished, is_unchanged = there.num_shards, True
+            num_finished, is_unchanged = there.facts["num_shards"], True
         finally:
             workers_notes.pass_on()
         manifest = read_manifest(output.url)
@@ -202,7 +174,7 @@ class Conversion:
 
         def is_planned() -> bool:
             planned = find_planned(output)  # of this run, written after an earlier dataset is removed
-            return planned is not None and planned.run == run.token.value
+            return planned is not None and planned.run == run.token
 
         phases = [
             StagePhase(lambda: True, lambda: task.phase(self.listener)),

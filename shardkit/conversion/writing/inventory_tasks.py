@@ -10,26 +10,23 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, NamedTuple
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from shardkit import naming
 from shardkit.conversion.inventory import parts
-from shardkit.conversion.inventory.checking import check_batch, num_recovered
+from shardkit.conversion.inventory.checking import check_batch, measure_files, merge_listings, num_recovered
 from shardkit.conversion.inventory.inventory import Inventory
-from shardkit.conversion.inventory.measuring import measure_files
-from shardkit.conversion.inventory.merged_listings import merge_listings
-from shardkit.conversion.inventory.merged_parts import read_inventory, rewrite_part
-from shardkit.conversion.planning.near_duplicates import compares_pixels
-from shardkit.conversion.writing.planning_limit import refuse_too_many
+from shardkit.conversion.inventory.parts import read_inventory, rewrite_part
+from shardkit.conversion.planning.duplicates import compares_pixels
 from shardkit.conversion.writing.refusals import ListingCheck
 from shardkit.conversion.writing.seen_rejects import refuse_seen_rejects
+from shardkit.conversion.writing.taken_inventory import refuse_too_many
 from shardkit.errors import MachineError
 from shardkit.options.groups import ConvertOptions
-from shardkit.parallel.counting import count
-from shardkit.parallel.progress import ProgressListener
+from shardkit.parallel.progress import ProgressListener, count
 from shardkit.parallel.reports import Reports
 from shardkit.parallel.run_token import Fence
 from shardkit.sources import Listing, Source
@@ -54,17 +51,10 @@ HEADER_BATCH_ROWS = 1 << 14
 PART_NAMES = f"{naming.WORK_FOLDER}/inventory.json"
 
 
-class BatchId(NamedTuple):
-    """Position of a batch in the source: with these the driver finds missing batches."""
-
-    group_index: int
-    batch_index: int
-    is_last: bool  # of its group
-
-
-# Plain tuples, which every engine encodes: a BatchId with a listing, and with the name of a part.
-Batch = tuple[tuple[int, int, bool], Listing]
-NamedPart = tuple[tuple[int, int, bool], str]
+# The number of a group, that of its batch, and whether that is its last: with these the driver finds missing batches.
+BatchId = tuple[int, int, bool]
+Batch = tuple[BatchId, Listing]
+NamedPart = tuple[BatchId, str]
 
 
 def listed_rows(work: Folder) -> Reports:
@@ -85,17 +75,12 @@ def recovered_rows(work: Folder) -> Reports:
 
 @dataclass(frozen=True, slots=True)
 class PartGroup:
-    """Parts of a source that one task lists.
+    """Parts of a source that one task lists."""
 
-    Attributes:
-        parts: The parts; see Source.
-        num_entries: For each part, the number of files and folders that the driver sees in each of its folders.
-        is_counted: Whether these are the numbers; otherwise 1 is for any number but 0.
-    """
-
-    parts: Sequence[Any]
+    parts: Sequence[Any]  # the parts; see Source
+    # For each part, the number of files and folders that the driver sees in each of its folders.
     num_entries: Sequence[tuple[int | None, ...]]
-    is_counted: bool
+    is_counted: bool  # whether these are the numbers; otherwise 1 is for any number but 0
 
 
 def part_groups(source: Source, *, is_remote: bool = False) -> list[tuple[int, PartGroup]]:
@@ -149,20 +134,13 @@ def list_parts(
 
 @dataclass(frozen=True, slots=True)
 class InventoryJob:
-    """What each worker needs to take an inventory; small and pickled into the job.
-
-    Attributes:
-        source: The source.
-        num_groups: Number of groups of its parts.
-        options: Options of the conversion.
-        is_filled: Whether the driver sees entries in the source's folder.
-        listing_check: Refuses a listing before anything is decoded; None if there is nothing to refuse.
-    """
+    """What each worker needs to take an inventory; small and pickled into the job."""
 
     source: Source
-    num_groups: int
-    options: ConvertOptions
-    is_filled: bool
+    num_groups: int  # number of groups of its parts
+    options: ConvertOptions  # options of the conversion
+    is_filled: bool  # whether the driver sees entries in the source's folder
+    # Refuses a listing before anything is decoded; None if there is nothing to refuse.
     listing_check: ListingCheck | None = None
 
     @property
@@ -225,13 +203,7 @@ class InventoryJob:
             fence.write(PART_NAMES, json.dumps(sorted(names)).encode())
 
     def read(self, work: Folder, listener: ProgressListener, *, is_remote: bool) -> Inventory:
-        """Return the inventory that was taken.
-
-        Raises:
-            DataError: Two listings contradict each other.
-            MachineError: A part is missing, an image was rejected that can be read here, or the memory of this host is
-                too small.
-        """
+        """Return the inventory that was taken."""
         names = read_part_names(work, self.num_groups)
         refuse_too_many(names, self.options)
         inventory = Inventory.of(self.source, *read_inventory(work, names), parts.Thumbnails(work))
@@ -250,7 +222,7 @@ class InventoryJob:
             refuse_unseen(self.source.folder, "")
 
 
-def _item(batch_id: tuple[int, int, bool]) -> int:
+def _item(batch_id: BatchId) -> int:
     group_index, batch_index, _ = batch_id
     return (group_index << 32) + batch_index
 
@@ -288,13 +260,12 @@ def read_part_names(output: Folder, num_groups: int) -> list[str]:
     found: list[tuple[list[Any], str]] = []
     if output.stat(PART_NAMES) is not None:
         found = json.loads(output.read(PART_NAMES))
-    batch_ids = {BatchId(*batch_id) for batch_id, _ in found}
-    num_batches = {one.group_index: one.batch_index + 1 for one in batch_ids if one.is_last}
+    batch_ids = {tuple(batch_id) for batch_id, _ in found}
+    num_batches = {group: batch + 1 for group, batch, is_last in batch_ids if is_last}
     if len(num_batches) < num_groups or len(batch_ids) < sum(num_batches.values()):
-        msg = (
+        raise MachineError(
             f"{output.url}: workers checked {len(num_batches)} of {num_groups} parts of the source, "
             f"{len(batch_ids)} batches in all, and reported no error for the rest; make sure that all of them reach "
             "this folder, and run the same command again to resume"
         )
-        raise MachineError(msg)
     return [name for _, name in found]

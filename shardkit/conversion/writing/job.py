@@ -5,13 +5,13 @@ wires them, and results travel as files between them.
 """
 
 import contextlib
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Protocol, runtime_checkable
 
 from shardkit.conversion.inventory import parts
-from shardkit.conversion.inventory.merged_parts import merge_parts, runs_to_merge
+from shardkit.conversion.inventory.parts import merge_parts, runs_to_merge
 from shardkit.conversion.planning.plan_file import ShardTask
 from shardkit.conversion.writing import inventory_tasks
 from shardkit.conversion.writing.inventory_tasks import (
@@ -39,17 +39,11 @@ from shardkit.storage.retry import retried
 
 @dataclass(frozen=True, slots=True)
 class InventoryTask:
-    """What the listing and checking of a source need; pickled, and small but for its groups.
+    """What the listing and checking of a source need; pickled, and small but for its groups."""
 
-    Attributes:
-        guard: What each call of a worker begins and ends with.
-        groups: Groups of the source's parts.
-        inventory: The work, which reads its result too.
-    """
-
-    guard: Guard
-    groups: Sequence[tuple[int, PartGroup]]
-    inventory: InventoryJob
+    guard: Guard  # what each call of a worker begins and ends with
+    groups: Sequence[tuple[int, PartGroup]]  # groups of the source's parts
+    inventory: InventoryJob  # the work, which reads its result too
 
     @classmethod
     def of(
@@ -82,10 +76,6 @@ class InventoryTask:
         name = "checking" if decodes else "listing"
         return Phase(listener, name, None, lambda: parts.count_rows(work), count_total, count_rejected)
 
-    def list_group(self, group: tuple[int, PartGroup]) -> Iterator[Batch]:
-        """Yield the rows of a group of the source's parts, in batches."""
-        return self.guard.call(self.inventory.list_group, group)
-
     def summaries(self, batch: Batch) -> list[ListingSummary]:
         """Return what `prove` needs of a batch."""
         check, (_, listing) = self.inventory.listing_check, batch
@@ -94,11 +84,7 @@ class InventoryTask:
     def prove(self, summaries: Iterable[ListingSummary]) -> bool:
         """Return whether the whole listing is fit to be checked, image by image."""
         check = self.inventory.listing_check
-        return check is None or self.guard.call_once(lambda _: check.refuse(summaries))
-
-    def check_batch(self, batch: Batch) -> Iterator[NamedPart]:
-        """Check the images of a batch, and yield the name of the part of the inventory that has them."""
-        return self.guard.call(self.inventory.check_listing, batch)
+        return check is None or self.guard.call_once(lambda _: check.refuse(summaries)) is not None
 
     def keep_names(self, names: Iterable[NamedPart]) -> None:
         """Write the names of all parts."""
@@ -106,15 +92,8 @@ class InventoryTask:
 
     def runs_to_merge(self) -> list[list[str]]:
         """Return the runs of parts that workers merge for the one that plans; none of few parts."""
-        found: list[list[str]] = []
-        self.guard.call_once(
-            lambda fence: found.extend(runs_to_merge(read_part_names(fence.folder, self.inventory.num_groups)))
-        )
-        return found
-
-    def merge(self, run: list[str]) -> Iterator[None]:
-        """Merge a run of parts."""
-        return self.guard.call(_merge, run)
+        num_groups = self.inventory.num_groups
+        return self.guard.call_once(lambda fence: runs_to_merge(read_part_names(fence.folder, num_groups))) or []
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,22 +104,12 @@ class ConversionTask(InventoryTask):
 
     def plan(self) -> list[ShardTask]:
         """Decide where every example goes, and return the shards to write."""
-        shards: list[ShardTask] = []
-        self.guard.call_once(lambda fence: shards.extend(self.steps.plan(fence)))
-        return shards
-
-    def write(self, shard: ShardTask) -> Iterator[SummaryRow]:
-        """Write a shard, and yield its summary unless that failed."""
-        return self.guard.call(self.steps.write, shard)
+        return self.guard.call_once(self.steps.plan) or []
 
     def publish(self, summaries: Iterable[SummaryRow]) -> None:
-        """Publish the dataset.
-
-        Raises:
-            ShardkitError: The job has no driver and has failed, which the engine shows.
-        """
+        """Publish the dataset."""
         folder = self.guard.folder
-        if self.guard.call_once(partial(self.steps.write_summaries, summaries)):
+        if self.guard.call_once(partial(self.steps.write_summaries, summaries)) is not None:
             self.guard.call_once(self.steps.publish)
         if self.guard.is_detached and not has_published(folder):
             with contextlib.suppress(JobEnd):
@@ -148,21 +117,18 @@ class ConversionTask(InventoryTask):
                 Fence(folder, self.guard.run, is_remote=True).check()
 
 
-def _merge(run: list[str], fence: Fence) -> None:
+def merge(run: list[str], fence: Fence) -> None:
+    """Merge a run of parts."""
     with writing_inventory(fence):
         retried(partial(merge_parts, fence.folder, run, fence.check))
 
 
 @runtime_checkable
 class Engine(Executor, Protocol):
-    """An executor that runs a whole job on workers alone: `beam.executor.BeamExecutor`."""
+    """An executor that runs a whole job on workers alone: `beam.conversion.BeamExecutor`."""
 
     def run_job(self, task: InventoryTask, phase: Phase) -> None:
-        """Run a job to its end, with one phase for the progress of all of its steps.
-
-        Raises:
-            MachineError: The engine failed.
-        """
+        """Run a job to its end, with one phase for the progress of all of its steps."""
         ...
 
     def refuse_submitting(self) -> None:
@@ -170,20 +136,12 @@ class Engine(Executor, Protocol):
         ...
 
     def submit_job(self, task: ConversionTask, listener: ProgressListener) -> None:
-        """Begin a job, and return when the engine has taken it; the listener is told the job's name.
-
-        Raises:
-            MachineError: The engine failed.
-        """
+        """Begin a job, and return when the engine has taken it; the listener is told the job's name."""
         ...
 
 
 def engine_without_driver(executor: Executor) -> Engine:
-    """Return an executor whose jobs go on when this process ends.
-
-    Raises:
-        CallError: This one's do not.
-    """
+    """Return an executor whose jobs go on when this process ends."""
     if not isinstance(executor, Engine):
         msg = "a conversion in threads ends with this process; to return before its end, name the runner of an engine"
         raise CallError(msg)
@@ -198,10 +156,10 @@ def take_inventory_in_threads(
 
     def take(shown: Phase) -> None:
         with threads.working(shown) as each:
-            batches = each(task.list_group, task.groups)
+            batches = each(partial(task.guard.call, task.inventory.list_group), task.groups)
             summaries = (one for batch in batches for one in task.summaries(batch))
             if task.prove(summaries):
-                task.keep_names(each(task.check_batch, taken(batches)))
+                task.keep_names(each(partial(task.guard.call, task.inventory.check_listing), taken(batches)))
 
     watched(run, task.phase(listener), take)
 
@@ -214,7 +172,7 @@ def write_in_threads(task: ConversionTask, threads: ThreadExecutor, run: Run, ma
 
     def write(shown: Phase) -> None:
         with threads.working(shown) as each:
-            steps.write_summaries(each(task.write, shards), fence)
+            steps.write_summaries(each(partial(task.guard.call, steps.write), shards), fence)
 
     watched(run, make_phase(), write)
     with run.checked():

@@ -7,10 +7,10 @@ import numpy as np
 import pyarrow as pa
 
 from shardkit import naming, software
-from shardkit.conversion.inventory.schema import Reject
+from shardkit.conversion.inventory.columns import Reject
 from shardkit.conversion.planning.choosing import nothing_left
-from shardkit.conversion.planning.options_text import PLAN_VERSION_KEY
 from shardkit.conversion.planning.plan_file import PlannedDataset
+from shardkit.conversion.planning.rules import PLAN_VERSION_KEY
 from shardkit.conversion.writing.output.finished_shards import FinishedShard
 from shardkit.conversion.writing.reject_limit import rejected_parquet
 from shardkit.dataset.features import NO_LABEL
@@ -35,9 +35,6 @@ def publish(
     """Write the files next to the shards, then the manifest, which makes them a dataset.
 
     `withdrawn` has hashes of examples that stay out of the dataset; see dataset.withdrawn.
-
-    Raises:
-        DataError: There is no example; with ``check=header``, only writing finds that all images are bad.
     """
     rejected = plan.with_late(late)
     if not any(one.shard.num_examples for one in shards):

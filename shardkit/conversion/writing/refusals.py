@@ -14,8 +14,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from shardkit.conversion.inventory.columns import MASK_PATH, features_of
+from shardkit.conversion.planning.checks.classes import find_wrong_reading
 from shardkit.conversion.planning.checks.finding import refuse_stopping, with_accepted
-from shardkit.conversion.planning.checks.misread_source import find_wrong_reading
 from shardkit.conversion.planning.checks.split_classes import (
     LabelPlaces,
     check_class_numbers,
@@ -47,9 +47,6 @@ def refuse_output(output: Folder, source: Source, options: ConvertOptions) -> Ma
     """Refuse an output that holds another conversion, using what is known before the source is listed.
 
     Return the finished dataset in the output; None if there is none.
-
-    Raises:
-        DataError: See output_folder.refuse_different.
     """
     is_new = options.appended_to is None  # otherwise the dataset's classes come first
     classes = fixed_classes(source.schema, options, source.classes) if is_new else None
@@ -57,25 +54,16 @@ def refuse_output(output: Folder, source: Source, options: ConvertOptions) -> Ma
 
 
 class ListingSummary(NamedTuple):
-    """The summary of a part of a listing.
+    """The summary of a part of a listing."""
 
-    Attributes:
-        num_rows: Number of rows, including those with a reason.
-        split_counts: Number of rows without a reason, by split; the key None is for rows without a split.
-        labels: Classes of each split; see `LabelPlaces`.
-        example: A key; empty if there are no rows.
-        is_grouped: Whether a row has a group, or a key contains the pattern of `group_by`.
-        skipped: Number of files that are no images, by ending or reason.
-        problem: Key and message of the first rejected row; '' if there is none.
-    """
-
-    num_rows: int
+    num_rows: int  # number of rows, including those with a reason
+    # Number of rows without a reason, by split; the key None is for rows without a split.
     split_counts: dict[str | None, int]
-    labels: LabelPlaces
-    example: str
-    is_grouped: bool
-    skipped: Mapping[str, int] = {}
-    problem: str = ""
+    labels: LabelPlaces  # classes of each split; see `LabelPlaces`
+    example: str  # a key; empty if there are no rows
+    is_grouped: bool  # whether a row has a group, or a key contains the pattern of `group_by`
+    skipped: Mapping[str, int] = {}  # number of files that are no images, by ending or reason
+    problem: str = ""  # key and message of the first rejected row; '' if there is none
 
     @property
     def names(self) -> frozenset[str]:
@@ -85,19 +73,12 @@ class ListingSummary(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class ExistingDataset:
-    """The finished dataset in the output, which a listing of the same source must match.
+    """The finished dataset in the output, which a listing of the same source must match."""
 
-    Attributes:
-        url: The output folder.
-        num_files: Rows of its inventory.
-        num_bad_boxes: Maximum number of these rows that decoding added.
-        classes: Its classes; None if there may be others, of rejected files only.
-    """
-
-    url: str
-    num_files: int
-    num_bad_boxes: int
-    classes: frozenset[str] | None
+    url: str  # the output folder
+    num_files: int  # rows of its inventory
+    num_bad_boxes: int  # maximum number of these rows that decoding added
+    classes: frozenset[str] | None  # its classes; None if there may be others, of rejected files only
 
     @classmethod
     def of(cls, manifest: Manifest) -> "ExistingDataset":
@@ -109,11 +90,7 @@ class ExistingDataset:
         return cls(manifest.root.url, first.source.num_files + num_left_out, num_bad_boxes, classes)
 
     def refuse(self, listed: "ListingSummary") -> None:
-        """Refuse another source.
-
-        Raises:
-            DataError: The dataset was made from another listing.
-        """
+        """Refuse another source."""
         listed_before = range(self.num_files - self.num_bad_boxes, self.num_files + 1)
         if listed.num_rows not in listed_before or (self.classes is not None and not listed.names <= self.classes):
             raise outputs.converted_differently(self.url, outputs.SOURCE_CHANGED)
@@ -121,44 +98,30 @@ class ExistingDataset:
 
 @dataclass(frozen=True, slots=True)
 class ListingCheck:
-    """The checks of a listing; small and pickled into the pipeline's graph.
-
-    Attributes:
-        source: The source.
-        options: Options of the conversion.
-        existing: The dataset in the output that must not be replaced; None if there is none.
-        is_explicit: Whether the user chose how the source is read: then a reading that looks wrong is not refused.
-    """
+    """The checks of a listing; small and pickled into the pipeline's graph."""
 
     source: Source
-    options: ConvertOptions
+    options: ConvertOptions  # options of the conversion
+    # The dataset in the output that must not be replaced; None if there is none.
     existing: ExistingDataset | None = None
+    # Whether the user chose how the source is read: then a reading that looks wrong is not refused.
     is_explicit: bool = False
 
     def check_options(self) -> None:
-        """Check the options that need no listing.
-
-        Raises:
-            CallError: `group_by` is neither a column nor a regular expression with a group, `classes` names
-                classes of images without labels, `mask_padding` is missing or superfluous, or the reading has several
-                kinds of labels.
-        """
+        """Check the options that need no listing."""
         names, stored, splits = self.source.schema.names, self.options.stored, self.options.splits
         if self.source.reading is not None:
             _refuse_several_kinds(self.source.reading)
         if stored.fit == "pad" and MASK_PATH in names and stored.mask_padding is None:
-            msg = (
+            raise CallError(
                 f"{named('fit', 'pad')} adds a border to masks, and only you know its class number: add "
                 f"{named('mask_padding', 255)} if 255 means 'no class' (as in VOC and Cityscapes), or "
                 f"{named('mask_padding', 0)} for the background"
             )
-            raise CallError(msg)
         if stored.mask_padding is not None and MASK_PATH not in names:
-            msg = f"{named('mask_padding')} has no effect on images without masks; leave it out"
-            raise CallError(msg)
+            raise CallError(f"{named('mask_padding')} has no effect on images without masks; leave it out")
         if self.options.classes is not None and UNLABELLED.name in names:
-            msg = f"{named('classes')} has no effect on images without labels; leave it out"
-            raise CallError(msg)
+            raise CallError(f"{named('classes')} has no effect on images without labels; leave it out")
         if splits.block is not None and splits.group_by is None and GROUP.name not in names:
             raise no_groups(splits.block)
         if splits.group_by is not None and GROUP.name not in names:
@@ -193,12 +156,7 @@ class ListingCheck:
         return any(search(key) for key in table["key"].to_pylist())
 
     def refuse(self, parts: Iterable[ListingSummary]) -> None:
-        """Check the whole listing.
-
-        Raises:
-            CallError: The options do not fit the source.
-            DataError: The output holds a dataset of another source.
-        """
+        """Check the whole listing."""
         whole = merge_summaries(list(parts))
         self.source.check_accounts(whole.skipped)
         own = sorted(name for name in whole.split_counts if name is not None)

@@ -36,25 +36,15 @@ _TO_LEAVE_OUT = frozenset({DAMAGED, EMPTY, MISSING, NO_LABEL, NOT_AN_IMAGE, UNSU
 
 @dataclass(frozen=True, slots=True)
 class RejectLimit:
-    """A limit on rejected images: `count` or `share`, the other one is None.
+    """A limit on rejected images: `count` or `share`, the other one is None."""
 
-    Attributes:
-        text: The limit as the user wrote it.
-        count: Maximum number of rejected images.
-        share: Maximum share of rejected images, 0 to 1.
-    """
-
-    text: str
-    count: int | None
-    share: Fraction | None
+    text: str  # the limit as the user wrote it
+    count: int | None  # maximum number of rejected images
+    share: Fraction | None  # maximum share of rejected images, 0 to 1
 
     @classmethod
     def parse(cls, given: float | str) -> "RejectLimit":
-        """Read a count such as 100, or a share such as ``"5%"`` or 0.05.
-
-        Raises:
-            CallError: It is neither, or out of range.
-        """
+        """Read a count such as 100, or a share such as ``"5%"`` or 0.05."""
         text = str(given)
         wrong = CallError(
             f"{named('max_rejected')} is a count such as 100 or a share such as 5% or 0.05; found {text!r}"
@@ -133,11 +123,7 @@ def rejected_parquet(table: pa.Table) -> bytes:
 
 
 def enforce_limit(output: Folder, limit: RejectLimit, num_files: int, rejected: pa.Table) -> None:
-    """Refuse too many rejects, and list them in the work folder.
-
-    Raises:
-        DataError: There are more than the limit allows.
-    """
+    """Refuse too many rejects, and list them in the work folder."""
     counted = counted_rejects(rejected)
     if limit.allows(len(counted), num_files):
         return

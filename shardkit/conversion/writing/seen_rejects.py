@@ -15,9 +15,8 @@ import pyarrow.compute as pc
 
 from shardkit import images
 from shardkit.conversion.inventory import parts
-from shardkit.conversion.inventory.columns import OBJECTS
+from shardkit.conversion.inventory.columns import Reject
 from shardkit.conversion.inventory.inventory import Inventory
-from shardkit.conversion.inventory.schema import MASK_SHA256, Reject
 from shardkit.conversion.inventory.source_files import SourceFiles, image_path, mask_path
 from shardkit.conversion.writing.output import output_folder as outputs
 from shardkit.dataset.index.shards import parse_columns, read_indexes
@@ -31,7 +30,7 @@ from shardkit.options.words import shown
 from shardkit.refusals import RefusedDataError
 from shardkit.reject_reasons import BAD_BOX, MISSING, UNREADABLE
 from shardkit.sources import Source
-from shardkit.sources.columns import CONTENT_SHA256, MASK_PATH
+from shardkit.sources.columns import CONTENT_SHA256, MASK_PATH, MASK_SHA256, OBJECTS
 from shardkit.sources.file_names import ending
 from shardkit.storage import Folder, is_of_machine, unreadable
 
@@ -44,9 +43,6 @@ def refuse_seen_rejects(source: Source, table: pa.Table, host_of: Callable[[str]
     """Refuse an inventory in which images were rejected as missing or unreadable that the driver reads.
 
     `host_of` returns the host that checked an image, by its key; it is None if the driver checked all.
-
-    Raises:
-        MachineError: There is such an image; the message names the host.
     """
     suspects = table.filter(pc.is_in(table["reason"].cast(pa.string()), pa.array([MISSING, UNREADABLE])))
     listed = (row for batch in suspects.to_batches(max_chunksize=MAX_LOOKS) for row in batch.to_pylist())
@@ -58,11 +54,7 @@ def refuse_seen_rejects(source: Source, table: pa.Table, host_of: Callable[[str]
 
 
 def refuse_rejects_of_workers(source: Source, work: Folder, names: Sequence[str], rejected: pa.Table) -> None:
-    """Refuse what `refuse_seen_rejects` does once a job is done, on the driver: a worker made the plan.
-
-    Raises:
-        MachineError: There is such an image; the message names the host.
-    """
+    """Refuse what `refuse_seen_rejects` does once a job is done, on the driver: a worker made the plan."""
     suspects = rejected.filter(pc.is_in(rejected["reason"].cast(pa.string()), pa.array([MISSING, UNREADABLE])))
     keys = suspects["key"].to_pylist()[:MAX_LOOKS]
     for host, row in parts.find_rows(work, names, keys) if keys else ():
@@ -72,11 +64,7 @@ def refuse_rejects_of_workers(source: Source, work: Folder, names: Sequence[str]
 
 
 def refuse_seen_late_rejects(source: Source, examples: pa.Table, late: Iterable[Reject], *, is_remote: bool) -> None:
-    """Refuse images that a writer could not read and the driver reads; see refuse_seen_rejects.
-
-    Raises:
-        MachineError: There is such an image.
-    """
+    """Refuse images that a writer could not read and the driver reads; see refuse_seen_rejects."""
     suspects = {one.key: one for one in late if one.reason == UNREADABLE}
     if not suspects:
         return
@@ -91,10 +79,6 @@ def as_converted(source: Source, output: Folder, inventory: Inventory, accepted:
     """Return an inventory in which images are unreadable that the finished conversion could not read.
 
     Then the description of the plan says whether anything else has changed.
-
-    Raises:
-        DataError: The dataset lacks such images that can be read now, or images that are accepted now.
-        MachineError: The disk or the network failed.
     """
     there = outputs.finished(output)
     if there is None:

@@ -7,20 +7,24 @@ files.
 import hashlib
 from collections import Counter
 from dataclasses import dataclass
-from typing import Any, BinaryIO, NamedTuple
+from typing import Any, BinaryIO
 
 import pyarrow as pa
 
 from shardkit import images
-from shardkit.conversion.inventory.columns import OBJECTS, AnnotationEncoder, BadAnnotation
-from shardkit.conversion.inventory.row_boxes import annotated_size, reject_box
-from shardkit.conversion.inventory.schema import Reject
-from shardkit.conversion.inventory.source_files import ReadImage, SourceFiles
+from shardkit.conversion.inventory.columns import (
+    AnnotationEncoder,
+    BadAnnotation,
+    Reject,
+    annotated_size,
+    info_of,
+    reject_box,
+)
+from shardkit.conversion.inventory.source_files import ReadImage, Row, SourceFiles, read_image, read_mask
 from shardkit.conversion.inventory.staged_images import is_staged, read_staged
 from shardkit.conversion.planning.plan_file import ShardTask, read_shard_rows
 from shardkit.conversion.writing.output.finished_shards import FinishedShard, find_finished_shard
 from shardkit.conversion.writing.output.shard_reports import rejects_path, report_error, report_rejects
-from shardkit.conversion.writing.planned_rows import PlannedRow, planned_rows, read_image, read_mask
 from shardkit.dataset import example, tfrecord
 from shardkit.dataset.features import MASK, NO_LABEL
 from shardkit.dataset.index.file import SCHEMA as INDEX_SCHEMA
@@ -38,35 +42,37 @@ from shardkit.images.gps import has_gps
 from shardkit.images.stored.placement import place
 from shardkit.images.traits import refuse_few_levels
 from shardkit.options.groups import Stored
-from shardkit.parallel.counting import count, measure
 from shardkit.parallel.for_each import with_host
+from shardkit.parallel.progress import count, measure
 from shardkit.parallel.run_token import Fence
 from shardkit.record_sources.datasets.columns import RAW_CHANGES, STORED_MASK
 from shardkit.reject_reasons import OUTSIDE_CROP
-from shardkit.sources.columns import MASK_COLOURS
+from shardkit.sources.columns import (
+    CHECKED_FIELDS,
+    CONTENT_SHA256,
+    FORMAT,
+    GROUP,
+    MASK_COLOURS,
+    OBJECTS,
+    PERCEPTUAL_HASH,
+)
 from shardkit.storage import Folder
 from shardkit.storage.retry import retried
 
 JPEG_START = b"\xff\xd8"
 BLOCK_BYTES = 1 << 20  # 1 MiB
+_UNCHECKED = {field.name for field in CHECKED_FIELDS}
 
 
 @dataclass(frozen=True, slots=True)
 class WriteJob:
-    """What each worker needs to write shards; small and pickled into the job.
+    """What each worker needs to write shards; small and pickled into the job."""
 
-    Attributes:
-        source: The source's folder.
-        classes: Class names in label order.
-        form: How images are stored.
-        max_file_bytes: Size above which a mask is not read.
-        takes_few_levels: Whether images that were not checked may have 16 bits of which the high 8 are nearly equal.
-    """
-
-    source: Folder
-    classes: tuple[str, ...]
-    form: Stored
-    max_file_bytes: int = MAX_FILE_BYTES
+    source: Folder  # the source's folder
+    classes: tuple[str, ...]  # class names in label order
+    form: Stored  # how images are stored
+    max_file_bytes: int = MAX_FILE_BYTES  # size above which a mask is not read
+    # Whether images that were not checked may have 16 bits of which the high 8 are nearly equal.
     takes_few_levels: bool = False
 
     def write(self, task: ShardTask, fence: Fence) -> list[FinishedShard]:
@@ -89,7 +95,7 @@ class WriteJob:
             fault, text = MachineError.exit_code, f"{fence.folder.url}/{task.name.records}: cannot write: {said}"
             if isinstance(error, ShardkitError):
                 fault, text = error.exit_code, str(error)
-            report_error(task.name, with_host(text, fence), fault, fence)
+            report_error(task, with_host(text, fence), fault, fence)
         return []
 
     def _write_unless_done(self, task: ShardTask, fence: Fence) -> FinishedShard:
@@ -107,25 +113,26 @@ def _write(job: WriteJob, task: ShardTask, fence: Fence) -> FinishedShard:
     files = SourceFiles(job.source, job.max_file_bytes, is_planned=True)
     with output.atomic_write(task.name.records, before_rename=fence.check) as file:
         shard = RecordBlocks(file)
-        for row in planned_rows(table):
+        for row in _planned_rows(table):
             fence.check_sometimes()
+            key, label = row["key"], row.get("label")
             try:
                 image, mask, info, source_bytes, content_sha256 = _stored(files, row, job)
                 columns, lost = _placed(row, info, job.form)
                 annotations, labels = encode_annotations(columns)
             except (images.BadImage, BadAnnotation) as error:
-                late.append(Reject(row.key, error.reason, str(error), row.source_bytes))
+                late.append(Reject(key, error.reason, str(error), row["source_bytes"]))
                 continue
             late += lost
-            if row.label is not None:
-                annotations["label"] = example.int64_feature((row.label,))
+            if label is not None:
+                annotations["label"] = example.int64_feature((label,))
             if mask is not None:
                 annotations[MASK] = example.bytes_feature([mask])
             record, image_end = example.encode_located(
                 {
                     "height": example.int64_feature((image.height,)),
                     "image": example.bytes_feature([image.data]),
-                    "key": example.bytes_feature([row.key.encode()]),
+                    "key": example.bytes_feature([key.encode()]),
                     "width": example.int64_feature((image.width,)),
                     **annotations,
                 },
@@ -135,19 +142,19 @@ def _write(job: WriteJob, task: ShardTask, fence: Fence) -> FinishedShard:
                 {
                     "offset": shard.num_bytes,
                     "length": len(record),
-                    "key": row.key,
-                    "label": row.label,
-                    "label_name": None if row.label in {None, NO_LABEL} else job.classes[row.label],
+                    "key": key,
+                    "label": label,
+                    "label_name": None if label in {None, NO_LABEL} else job.classes[label],
                     "labels": labels,
                     "height": image.height,
                     "width": image.width,
                     "format": "JPEG" if image.data.startswith(JPEG_START) else "PNG",
                     "image_start": image_end - len(image.data),
                     "image_bytes": len(image.data),
-                    "group": row.group,
+                    "group": row.get(GROUP.name),
                     "source_bytes": source_bytes,
                     "content_sha256": content_sha256,
-                    "perceptual_hash": row.perceptual_hash,
+                    "perceptual_hash": row[PERCEPTUAL_HASH.name],
                     "changes": _all_changes(row, image),
                 }
             )
@@ -156,7 +163,7 @@ def _write(job: WriteJob, task: ShardTask, fence: Fence) -> FinishedShard:
         shard.flush()
     if late:
         # Before the done mark: a crash between the two writes the report again rather than losing it.
-        report_rejects(task.name, late, fence)
+        report_rejects(task, late, fence)
     elif output.stat(rejects_path(task.name)) is not None:
         output.remove(rejects_path(task.name))  # of a copy of this task that could not read what this one has read
     indexed_columns: dict[str, Any] = {field.name: [row.get(field.name) for row in indexed] for field in INDEX_SCHEMA}
@@ -174,57 +181,53 @@ def _write(job: WriteJob, task: ShardTask, fence: Fence) -> FinishedShard:
     return FinishedShard.written(task.name, summary, index, raw)
 
 
-class _Stored(NamedTuple):
-    image: images.NormalisedImage
-    mask: bytes | None
-    info: images.ImageInfo  # of the raw image
-    source_bytes: int
-    content_sha256: bytes
+def _planned_rows(table: pa.Table) -> list[dict[str, Any]]:
+    """Return the rows of a shard; with ``check=header``, nothing that was found in some of the images counts."""
+    rows: list[dict[str, Any]] = table.to_pylist()
+    if table[FORMAT.name].null_count:
+        for row in rows:
+            row.update(dict.fromkeys(_UNCHECKED & row.keys()))
+    return rows
 
 
-def _stored(files: SourceFiles, row: PlannedRow, job: WriteJob) -> _Stored:
-    """Return a row's image and mask as they are stored."""
-    form = job.form
-    if row.info is not None and row.content_sha256 is not None and is_staged(row.columns):
-        staged = read_staged(files.ranges, row.columns)
-        return _Stored(*staged, row.info, row.source_bytes, row.content_sha256)
+def _stored(
+    files: SourceFiles, row: Row, job: WriteJob
+) -> tuple[images.NormalisedImage, bytes | None, images.ImageInfo, int, bytes]:
+    """Return a row's image and mask as they are stored, the header of the raw image, its size and its sha256."""
+    form, is_checked = job.form, row[FORMAT.name] is not None
+    if is_checked and is_staged(row):
+        return *read_staged(files.ranges, row), info_of(row), row["source_bytes"], row[CONTENT_SHA256.name]
     raw, content_sha256 = read_image(files, row)
-    info = row.info or images.inspect(raw.data)
-    if row.info is None and form.scale is None and not job.takes_few_levels:
+    info = info_of(row) if is_checked else images.inspect(raw.data)
+    if not is_checked and form.scale is None and not job.takes_few_levels:
         refuse_few_levels(raw.data, info)
     image = images.normalise(raw.data, info, form)
-    if row.info is None and {*image.changes} - {"metadata"}:
+    if not is_checked and {*image.changes} - {"metadata"}:
         images.check(raw.data)  # an image that is encoded anew would show no more that it was damaged
-    return _Stored(
-        image,
-        _mask(files, row, raw, info, form),
-        info,
-        len(raw.data),
-        content_sha256,
-    )
+    return image, _mask(files, row, raw, info, form), info, len(raw.data), content_sha256
 
 
-def _placed(row: PlannedRow, info: images.ImageInfo, form: Stored) -> tuple[dict[str, Any], list[Reject]]:
+def _placed(row: Row, info: images.ImageInfo, form: Stored) -> tuple[Row, list[Reject]]:
     """Return a row's annotations with the boxes of the stored picture, and the boxes that are dropped."""
-    if OBJECTS not in row.columns:
-        return row.columns, []
-    objects, rejected = row.columns[OBJECTS], []
-    if row.info is None:  # a checked row has the boxes of the upright image already
-        objects, bad_boxes, _ = place_objects(objects, annotated_size(row.columns), info)
-        rejected = [reject_box(row.key, bad_box) for bad_box in bad_boxes]
+    if OBJECTS not in row:
+        return row, []
+    objects, rejected = row[OBJECTS], []
+    if row[FORMAT.name] is None:  # a checked row has the boxes of the upright image already
+        objects, bad_boxes, _ = place_objects(objects, annotated_size(row), info)
+        rejected = [reject_box(row["key"], bad_box) for bad_box in bad_boxes]
     objects, outside = move_objects(objects, place(*upright_size(info), form))
-    rejected += [reject_box(row.key, bad_box, OUTSIDE_CROP) for bad_box in outside]
-    return {**row.columns, OBJECTS: objects}, rejected
+    rejected += [reject_box(row["key"], bad_box, OUTSIDE_CROP) for bad_box in outside]
+    return {**row, OBJECTS: objects}, rejected
 
 
-def _mask(files: SourceFiles, row: PlannedRow, image: ReadImage, info: images.ImageInfo, form: Stored) -> bytes | None:
+def _mask(files: SourceFiles, row: Row, image: ReadImage, info: images.ImageInfo, form: Stored) -> bytes | None:
     """Return a row's mask in the form of its image; that of a record is stored as it is if nothing has to change."""
     data = read_mask(files, row, image)
     if data is None:
         return None
-    orientation, colours = 1, row.columns.get(MASK_COLOURS.name)
+    orientation, colours = 1, row.get(MASK_COLOURS.name)
     # A mask that others wrote may lie on its side together with its image.
-    if image.record is None or row.columns.get(STORED_MASK.name) is not None:
+    if image.record is None or row.get(STORED_MASK.name) is not None:
         orientation = mask_orientation(images.check_mask(data, colours), info)
     elif not form.strip_metadata and not place(info.width, info.height, form).changes:
         return data
@@ -270,7 +273,7 @@ class RecordBlocks:
         self._file.write(data)
 
 
-def _all_changes(row: PlannedRow, image: images.NormalisedImage) -> str:
+def _all_changes(row: Row, image: images.NormalisedImage) -> str:
     """Return the changes since the raw file: of a dataset's example also those of the first conversion."""
-    earlier = row.columns.get(RAW_CHANGES.name)
+    earlier = row.get(RAW_CHANGES.name)
     return ",".join(sorted({*image.changes, *earlier.split(",")}) if earlier else image.changes)

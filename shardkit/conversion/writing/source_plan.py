@@ -10,7 +10,6 @@ from shardkit.conversion.inventory.inventory import Inventory
 from shardkit.conversion.planning.plan import Plan
 from shardkit.conversion.writing.appending.addition import Addition
 from shardkit.conversion.writing.job import Engine, InventoryTask, take_inventory_in_threads
-from shardkit.conversion.writing.refusals import ExistingDataset
 from shardkit.conversion.writing.taken_inventory import plan_inventory
 from shardkit.options.call import Call
 from shardkit.options.groups import ConvertOptions
@@ -32,22 +31,12 @@ def take_inventory(
     options: ConvertOptions,
     executor: ThreadExecutor | Engine,
     listener: ProgressListener,
-    existing: ExistingDataset | None = None,
     *,
     is_explicit: bool = False,
 ) -> Inventory:
-    """List and check a source.
-
-    A failure of a worker stops all workers of the run. `existing` is the dataset in the output that must not be
-    replaced.
-
-    Raises:
-        CallError: The options do not fit the source.
-        DataError: A file of labels cannot be read at all, or the output holds a dataset of another source.
-        MachineError: A worker does not see what the driver sees, or the disk, the network or the engine failed.
-    """
+    """List and check a source; a failure of a worker stops all workers of the run."""
     guard = Guard.of(run, executor, [source.folder])
-    task = InventoryTask.of(source, guard, options, existing, is_explicit=is_explicit)
+    task = InventoryTask.of(source, guard, options, None, is_explicit=is_explicit)
     if isinstance(executor, Engine):
         watched(run, task.phase(listener), partial(executor.run_job, task))
     else:
@@ -98,9 +87,6 @@ def planned_source(
     Images that listing had to unpack lie in a work folder, which is removed at the end.
 
     Raises:
-        CallError: The options do not fit the source.
-        DataError: There is nothing to convert.
-        MachineError: The disk, the network or the engine failed.
         AlreadyAppendedError: The dataset has the source already.
         NothingNewError: The dataset has all good images of the source already.
     """

@@ -1,16 +1,20 @@
 """What the steps of a conversion tell the user: messages, findings and events for the log.
 
 A step on a worker writes them into the work folder when it ends, also by an error; the driver reads them there.
+``run-log.jsonl`` has the times, hosts and rates of runs; it is the only file that differs between two equal runs.
 """
 
 import contextlib
+import datetime as dt
 import json
+import platform
+import time
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
+from shardkit import naming
 from shardkit.conversion.planning.checks.finding import Finding
-from shardkit.conversion.writing.output.run_log import RunLog
 from shardkit.errors import ShardkitError
 from shardkit.options.call import Call, Change
 from shardkit.parallel.for_each import JobEnd
@@ -20,19 +24,50 @@ from shardkit.parallel.run_token import Fence
 from shardkit.storage import Folder
 
 
+class RunLog:
+    """The events of one run, appended to those of earlier runs at its end."""
+
+    def __init__(self) -> None:
+        self._events: list[dict[str, Any]] = []
+        self._start = time.monotonic()
+
+    @property
+    def seconds(self) -> float:
+        """Seconds since the run began."""
+        return time.monotonic() - self._start
+
+    def add(self, event: str, **facts: Any) -> None:
+        """Record an event with the time, the host and the seconds since the run began."""
+        now = dt.datetime.now(dt.timezone.utc).isoformat(timespec="milliseconds")
+        self._events.append(
+            {"time": now, "host": platform.node(), "event": event, "seconds": round(self.seconds, 3), **facts}
+        )
+
+    @property
+    def events(self) -> list[dict[str, Any]]:
+        """The events that are not written yet, as JSON values."""
+        return list(self._events)
+
+    def extend(self, events: list[dict[str, Any]]) -> None:
+        """Add events that another process recorded."""
+        self._events += events
+
+    def write(self, output: Folder) -> None:
+        """Append the events to the folder's log, by reading and writing it: object stores cannot append."""
+        before = output.read(naming.RUN_LOG) if output.stat(naming.RUN_LOG) else b""
+        lines = "".join(naming.printable_json(event, indent=None) + "\n" for event in self._events)
+        with output.atomic_write(naming.RUN_LOG) as file:
+            file.write(before + lines.encode())
+        self._events.clear()
+
+
 @dataclass
 class Notes:
-    """The notes of a run.
+    """The notes of a run."""
 
-    Attributes:
-        listener: Receives messages and progress.
-        log: The events.
-        findings: Facts about the source that the user should check.
-    """
-
-    listener: ProgressListener = field(default_factory=Silent)
-    log: RunLog = field(default_factory=RunLog)
-    findings: tuple[Finding, ...] = ()
+    listener: ProgressListener = field(default_factory=Silent)  # receives messages and progress
+    log: RunLog = field(default_factory=RunLog)  # the events
+    findings: tuple[Finding, ...] = ()  # facts about the source that the user should check
 
 
 class _Kept(Silent):

@@ -10,14 +10,12 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
-from typing import Any
 
 import pyarrow as pa
 
 from shardkit import software
-from shardkit.conversion.inventory.columns import features_of
+from shardkit.conversion.inventory.columns import Reject, features_of
 from shardkit.conversion.inventory.inventory import Inventory
-from shardkit.conversion.inventory.schema import Reject
 from shardkit.conversion.planning import plan_file
 from shardkit.conversion.planning.choosing import NothingNewError
 from shardkit.conversion.planning.earlier_examples import LEFT_OUT
@@ -61,10 +59,9 @@ from shardkit.errors import MachineError
 from shardkit.naming import MANIFEST, counted
 from shardkit.options.call import Call
 from shardkit.options.groups import ConvertOptions
-from shardkit.parallel.counting import count
 from shardkit.parallel.detached import end_run
 from shardkit.parallel.for_each import JobEnd
-from shardkit.parallel.run_file import RunToken
+from shardkit.parallel.progress import count
 from shardkit.parallel.run_token import Fence
 from shardkit.reject_reasons import NARROW_BIT_DEPTH, UNREADABLE
 from shardkit.sources import Source
@@ -72,46 +69,24 @@ from shardkit.storage import Folder, os_errors_as, remove_temporaries
 
 
 class AlreadyConvertedError(JobEnd):
-    """The output holds this conversion, finished."""
-
-    def __init__(self, num_shards: int) -> None:
-        super().__init__(num_shards)
-        self.num_shards = num_shards
-
-    def as_json(self) -> dict[str, Any]:
-        """See JobEnd."""
-        return {"num_shards": self.num_shards}
+    """The output holds this conversion, finished, with `num_shards` shards."""
 
 
 @dataclass(frozen=True, slots=True)
 class ConversionSteps:
-    """The steps of one conversion; small and pickled into a job.
-
-    Attributes:
-        source: The source.
-        output: The output folder.
-        taken: Reads the inventory.
-        options: Options that change the bytes written.
-        limit: Maximum number or share of rejected images.
-        overwrite: Whether a different dataset in the output may be removed.
-        is_explicit: Whether the user chose how the source is read.
-        addition: The dataset that the examples are appended to; None for a new dataset.
-        call: The user's call, for the findings; None where it is not known.
-        notes: Receives what the steps tell, if the driver runs them; None on workers.
-        is_detached: Whether the driver has left, so that publishing ends the run.
-    """
+    """The steps of one conversion; small and pickled into a job."""
 
     source: Source
     output: Folder
-    taken: InventoryReader
-    options: ConvertOptions
-    limit: RejectLimit
-    overwrite: bool
-    is_explicit: bool
-    addition: Addition | None = None
-    call: Call | None = None
-    notes: Notes | None = None
-    is_detached: bool = False
+    taken: InventoryReader  # reads the inventory
+    options: ConvertOptions  # options that change the bytes written
+    limit: RejectLimit  # maximum number or share of rejected images
+    overwrite: bool  # whether a different dataset in the output may be removed
+    is_explicit: bool  # whether the user chose how the source is read
+    addition: Addition | None = None  # the dataset that the examples are appended to; None for a new dataset
+    call: Call | None = None  # the user's call, for the findings; None where it is not known
+    notes: Notes | None = None  # receives what the steps tell, if the driver runs them; None on workers
+    is_detached: bool = False  # whether the driver has left, so that publishing ends the run
 
     def plan(self, fence: Fence) -> Iterator[ShardTask]:
         """Decide the split, shard and position of every example, and write the plan; yield the shards to write.
@@ -120,12 +95,9 @@ class ConversionSteps:
             AlreadyConvertedError: The output holds this conversion, finished.
             AlreadyAppendedError: The dataset has the source already.
             NothingNewError: The dataset has all good images of the source already.
-            CallError: The options do not fit the source, or a finding stops the conversion.
-            DataError: Too many images are bad, there is nothing to convert, or the output holds a different conversion.
-            MachineError: The disk or the network failed, or images were rejected that can be read here.
         """
         planned = find_planned(self.output)
-        if planned is None or planned.run != fence.token.value:
+        if planned is None or planned.run != fence.token:
             with self._notes(fence, 0) as notes, self._errors():
                 planned = self._plan(fence, notes)
         yield from planned.unfinished(finished_shards(self.output, planned.shard_counts, planned.digest))
@@ -156,7 +128,7 @@ class ConversionSteps:
         forget_shards_with_rejects(self.output, UNREADABLE)  # the disk, the mount or the permission may be repaired now
         if NARROW_BIT_DEPTH in self.options.accept:
             forget_shards_with_rejects(self.output, NARROW_BIT_DEPTH)
-        planned = PlannedDataset.of(self.output, fence.token.value, plan)
+        planned = PlannedDataset.of(self.output, fence.token, plan)
         finished = finished_shards(self.output, planned.shard_counts, planned.digest)
         if finished:
             notes.listener.say(f"resuming: {len(finished)} of {plan.num_shards} shards are already finished")
@@ -185,7 +157,7 @@ class ConversionSteps:
         recovered = inventory_tasks.recovered_rows(self.output)
         has_recovered = recovered.total() > 0
         if not self.overwrite and outputs.refuse_different(self.output, wanted, has_recovered=has_recovered):
-            raise AlreadyConvertedError(plan.num_shards)
+            raise AlreadyConvertedError({"num_shards": plan.num_shards})
         pending = None if self.output.stat(MANIFEST) else find_planned(self.output)
         if pending is None or outputs.difference(pending.description, wanted):
             if pending is not None and (number := recovered.total()):
@@ -205,7 +177,7 @@ class ConversionSteps:
             NARROW_BIT_DEPTH in self.options.accept,
         )
         job = WriteJob(self.source.folder, classes, form, self.options.max_file_size, takes_few_levels)
-        written = job.write(task, fence.of_plan(task.plan_digest))
+        written = job.write(task, fence)
         return [one.as_row() for one in written]
 
     def write_summaries(self, rows: Iterable[SummaryRow], fence: Fence) -> None:
@@ -214,11 +186,7 @@ class ConversionSteps:
             write_summaries(rows, read_planned(self.output).digest, fence)
 
     def refuse_seen(self, names: Sequence[str], fence: Fence) -> None:
-        """Look at what workers could not read, on the driver, once they have published.
-
-        Raises:
-            MachineError: The driver reads such an image; the dataset is not published any more.
-        """
+        """Look at what workers could not read, on the driver, once they have published."""
         planned = read_planned(self.output)
         try:
             refuse_rejects_of_workers(self.source, self.output, names, planned.rejected)
@@ -232,8 +200,6 @@ class ConversionSteps:
 
         Raises:
             NothingNewError: The writers rejected every image that the dataset neither has nor had.
-            DataError: A writer failed because of the source, the source has changed, or too many images are bad.
-            MachineError: A shard is missing, or the disk or the network failed.
         """
         planned = read_planned(self.output)
         with self._notes(fence, 1) as notes, notes.listener.phase("publishing", None), self._errors():
@@ -245,8 +211,7 @@ class ConversionSteps:
 
     def _publish(self, planned: PlannedDataset, fence: Fence, notes: Notes) -> None:
         names = list(planned.shard_counts)
-        run = RunToken(fence.token.value, planned.digest)
-        raise_failures(self.output, names, run)
+        raise_failures(self.output, names, fence.token, planned.digest)
         notes.log.add("write", num_shards=len(names) - planned.finished_before, finished_before=planned.finished_before)
         late = late_rejects(self.output, planned.digest)
         self._refuse_seen(planned, late, fence)
@@ -283,4 +248,4 @@ class ConversionSteps:
         skipped = planned.source.skipped
         left_out = {kind: skipped[kind] for kind in LEFT_OUT if kind in skipped}
         if left_out and not any(one.shard.num_examples for one in shards):
-            raise NothingNewError(left_out, planned.with_late(late), has_written=True)
+            raise NothingNewError.of(left_out, planned.with_late(late), has_written=True)

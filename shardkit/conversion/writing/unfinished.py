@@ -9,7 +9,7 @@ from dataclasses import asdict, dataclass
 from typing import Any, Literal
 
 from shardkit.conversion.inventory import parts
-from shardkit.conversion.inventory.merged_parts import MERGED
+from shardkit.conversion.inventory.parts import MERGED
 from shardkit.conversion.planning.plan_file import find_planned
 from shardkit.conversion.writing import inventory_tasks
 from shardkit.conversion.writing.output.shard_reports import REPORTS, LateRejectsCount
@@ -17,8 +17,7 @@ from shardkit.conversion.writing.reject_limit import counted_rejects
 from shardkit.conversion.writing.step_notes import workers_messages
 from shardkit.naming import MANIFEST, WORK_FOLDER, counted
 from shardkit.parallel.for_each import untold_failure
-from shardkit.parallel.run_file import read_run_file
-from shardkit.parallel.run_token import waiting_job
+from shardkit.parallel.run_token import read_run_file, waiting_job
 from shardkit.storage import Folder
 
 Step = Literal["checking", "planning", "writing", "publishing"]
@@ -26,31 +25,18 @@ Step = Literal["checking", "planning", "writing", "publishing"]
 
 @dataclass(frozen=True, slots=True)
 class Unfinished:
-    """The state of an unfinished conversion.
+    """The state of an unfinished conversion."""
 
-    Attributes:
-        step: The step that it is in.
-        num_images: Number of images known so far, with rejected ones; before planning those that are listed.
-        num_checked: Number of images that are checked.
-        num_shards: Number of shards; None before planning.
-        num_finished_shards: Number of those that are finished.
-        num_rejected: Number of images rejected so far.
-        seconds: Seconds since something was written, by this host's clock.
-        waiting: That the job was submitted and has not begun; None otherwise.
-        error: Why the job failed, if it was submitted and failed; None otherwise.
-        messages: What the steps of a job had to say.
-    """
-
-    step: Step
-    num_images: int
-    num_checked: int
-    num_shards: int | None
-    num_finished_shards: int
-    num_rejected: int
-    seconds: float
-    waiting: str | None
-    error: str | None
-    messages: tuple[str, ...]
+    step: Step  # the step that it is in
+    num_images: int  # number of images known so far, with rejected ones; before planning those that are listed
+    num_checked: int  # number of images that are checked
+    num_shards: int | None  # number of shards; None before planning
+    num_finished_shards: int  # number of those that are finished
+    num_rejected: int  # number of images rejected so far
+    seconds: float  # seconds since something was written, by this host's clock
+    waiting: str | None  # that the job was submitted and has not begun; None otherwise
+    error: str | None  # why the job failed, if it was submitted and failed; None otherwise
+    messages: tuple[str, ...]  # what the steps of a job had to say
 
     def as_json(self) -> dict[str, Any]:
         """Return the state as JSON values."""
@@ -73,7 +59,7 @@ def find_unfinished(output: Folder) -> Unfinished | None:
     if output.stat(MANIFEST) is not None or output.stat(WORK_FOLDER) is None:
         return None
     planned, run = find_planned(output), read_run_file(output)
-    if planned is not None and run is not None and run.token.value != planned.run:
+    if planned is not None and run is not None and run.token != planned.run:
         planned = None  # of an earlier run; this one is not so far
     num_checked = parts.count_rows(output)
     num_listed = inventory_tasks.listed_rows(output).total()

@@ -4,7 +4,8 @@ from fractions import Fraction
 
 from rich.console import Console
 
-from shardkit.cli.printing.summary import SplitCounts, shares_parts
+from shardkit.cli.printing.splits_table import SplitRow
+from shardkit.cli.printing.summary import shares_parts
 
 WANTED = {"train": Fraction(4, 5), "test": Fraction(1, 5)}
 
@@ -17,8 +18,12 @@ def lines_of(*given):
     return [" ".join(line.split()) for line in captured.get().splitlines()]
 
 
+def split(name, num_examples, class_counts):
+    return SplitRow(name, class_counts, [num_examples], 0, None, 0)
+
+
 def counts(train, test):
-    return {"train": SplitCounts(sum(train), train), "test": SplitCounts(sum(test), test)}
+    return [split("train", sum(train), train), split("test", sum(test), test)]
 
 
 def test_few_classes_are_all_listed_next_to_the_shares_wanted():
@@ -44,13 +49,13 @@ def test_the_sources_own_splits_are_compared_with_all_images():
 
 
 def test_splits_that_were_not_divided_have_no_share_and_a_single_split_has_no_table():
-    splits = {**counts([8], [2]), "extra": SplitCounts(90, [90])}
+    splits = [*counts([8], [2]), split("extra", 90, [90])]
     lines = lines_of(splits, ["a"], WANTED, ["train"])
     assert lines[1:3] == ["share of train train test", "wanted 80.0% 20.0% examples"]
     assert "'a' 80.0% 20.0% 10" in lines
-    masks = {"train": SplitCounts(8, [0, 0]), "test": SplitCounts(2, [0, 0])}
+    masks = [split("train", 8, [0, 0]), split("test", 2, [0, 0])]
     assert lines_of(masks, ["sky", "road"], WANTED)[-1] == "all 80.0% 20.0% 10", "classes of masks are not counted"
-    assert shares_parts({"train": SplitCounts(8, [8])}, ["a"], None) == []
+    assert shares_parts([split("train", 8, [8])], ["a"], None) == []
 
 
 def test_a_long_class_name_wraps_and_hides_no_number():

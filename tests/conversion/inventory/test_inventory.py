@@ -6,14 +6,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from shardkit.conversion.inventory import merged_parts
+from shardkit.conversion.inventory import parts
 from shardkit.conversion.inventory.checking import check_batch
-from shardkit.conversion.inventory.digests import fingerprint
+from shardkit.conversion.inventory.columns import INVENTORY_SCHEMA
 from shardkit.conversion.inventory.parts import PARTS, count_rows, part_name, read_parts, write_part
-from shardkit.conversion.inventory.schema import INVENTORY_SCHEMA, MASK_SHA256
-from shardkit.conversion.inventory.table import compact
+from shardkit.conversion.inventory.table import compact, fingerprint
 from shardkit.sources import Listing, SourceOptions
-from shardkit.sources.columns import LINE, objects_field
+from shardkit.sources.columns import LINE, MASK_SHA256, objects_field
 from shardkit.sources.listing import ListingRow
 from shardkit.sources.opening import open_source
 from shardkit.storage import open_folder
@@ -130,7 +129,7 @@ def test_merged_parts_give_the_same_inventory_with_the_rows_of_a_key_in_the_same
     has_lines, tmp_path, monkeypatch
 ):
     output, names = open_folder(str(tmp_path)), []
-    monkeypatch.setattr(merged_parts, "MERGED_ROWS", 5)
+    monkeypatch.setattr(parts, "MERGED_ROWS", 5)
     keys = ["d", "a", "b", "a", "a", "c", "b", "d", "d", "a", "", "c"]
     for first in range(0, len(keys), 2):
         numbers = list(range(first, first + 2))
@@ -138,14 +137,14 @@ def test_merged_parts_give_the_same_inventory_with_the_rows_of_a_key_in_the_same
         found |= {LINE.name: [100 - n for n in numbers]} if has_lines else {}
         names.append(f"{first}-2.arrow")
         write_part(output, names[-1], pa.table(found), Listing(skipped={".txt": 1}))
-    apart = merged_parts.read_inventory(output, names)
-    runs = list(merged_parts.part_runs(names))
+    apart = parts.read_inventory(output, names)
+    runs = list(parts.part_runs(names))
     assert list(map(len, runs)) == [3, 3]
     for run in runs:
-        merged_parts.merge_parts(output, run)
+        parts.merge_parts(output, run)
     for name in names:
         output.remove(f"{PARTS}/{name}")
-    table, totals = merged_parts.read_inventory(output, names)
+    table, totals = parts.read_inventory(output, names)
     assert table.schema == apart[0].schema
     assert table.to_pydict() == apart[0].to_pydict()  # dictionaries may be in another order
     assert totals == apart[1] == ({".txt": 6}, {})

@@ -113,7 +113,7 @@ def test_known_keys_are_left_out_and_do_not_count_as_duplicates():
     assert (plan.source.num_files, plan.source.skipped) == (38, {"already in the dataset": 2})
     with pytest.raises(NothingNewError) as raised:
         planned(EarlierExamples(keys={f"{i:02d}.png" for i in range(39)}, withdrawn={"39.png"}))
-    assert raised.value.left_out == {"already in the dataset": 39, "removed from the dataset before": 1}
+    assert raised.value.facts["left_out"] == {"already in the dataset": 39, "removed from the dataset before": 1}
 
 
 @pytest.mark.parametrize(

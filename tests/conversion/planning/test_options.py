@@ -4,7 +4,7 @@ from fractions import Fraction
 
 import pytest
 
-from shardkit.conversion.planning.options_text import read_written
+from shardkit.conversion.planning.rules import read_written
 from shardkit.errors import CallError
 from shardkit.hashing import MAX_SEED
 from shardkit.options.definition import OPTIONS, written_options

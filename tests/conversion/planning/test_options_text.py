@@ -9,7 +9,7 @@ from shardkit.cli.convert import convert
 from shardkit.cli.options.conversion import arguments_from
 from shardkit.conversion.arguments import read_arguments
 from shardkit.conversion.option_values import option_values
-from shardkit.conversion.planning.options_text import option_differences, options_text
+from shardkit.conversion.planning.rules import option_differences, options_text
 
 
 @pytest.mark.parametrize(

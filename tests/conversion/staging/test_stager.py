@@ -4,10 +4,9 @@ import pytest
 
 from shardkit import images
 from shardkit.conversion.inventory import parts
-from shardkit.conversion.inventory.schema import INVENTORY_SCHEMA
+from shardkit.conversion.inventory.columns import INVENTORY_SCHEMA
 from shardkit.conversion.staging import stager as staging
-from shardkit.conversion.staging.staged_before import StagedBefore
-from shardkit.conversion.staging.staged_part import STAGED, StagingOptions, begin_staging
+from shardkit.conversion.staging.staged_part import STAGED, StagedBefore, StagingOptions, begin_staging
 from shardkit.conversion.staging.stager import OF_IMAGE, Stager
 from shardkit.errors import StaleRunError
 from shardkit.naming import WORK_FOLDER

@@ -6,7 +6,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from shardkit import naming
-from shardkit.conversion.inventory.schema import Reject
+from shardkit.conversion.inventory.columns import Reject
 from shardkit.conversion.planning.plan import PLAN_VERSION
 from shardkit.conversion.planning.plan_file import PlannedDataset
 from shardkit.conversion.writing.output.finished_shards import check_finished_shards

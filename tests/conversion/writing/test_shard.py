@@ -9,7 +9,7 @@ import pytest
 from PIL import Image
 
 from shardkit import images, naming
-from shardkit.conversion.inventory.schema import Reject
+from shardkit.conversion.inventory.columns import Reject
 from shardkit.conversion.planning import plan_file
 from shardkit.conversion.writing import shard as writing
 from shardkit.conversion.writing.output import finished_shards, shard_reports
@@ -19,7 +19,6 @@ from shardkit.dataset.index.file import key_hashes, parse_index
 from shardkit.errors import DataError, MachineError
 from shardkit.options.groups import ConvertOptions
 from shardkit.parallel import run_token
-from shardkit.parallel.run_file import RunToken
 from shardkit.parallel.run_token import Run
 from shardkit.sources import SourceOptions
 from shardkit.sources.opening import open_source
@@ -49,7 +48,7 @@ class Job:
         self.plan = plan_without_beam(self.source, ConvertOptions.of(options))
         plan_file.write_rows(self.output, self.plan)
         self.tasks = plan_file.shard_tasks(self.plan)
-        self.token = Run(self.output).start(self.plan.digest)
+        self.token = Run(self.output).start()
 
     def write(self, output=None):
         for task in self.tasks:
@@ -61,7 +60,7 @@ class Job:
 
     def errors(self):
         """The reports of what went wrong."""
-        return shard_reports.errors(self.output, self.token, [task.name for task in self.tasks])
+        return shard_reports.errors(self.output, self.token, self.plan.digest, [task.name for task in self.tasks])
 
     def late_rejects(self):
         return shard_reports.late_rejects(self.output, self.plan.digest)
@@ -360,14 +359,14 @@ def test_resizing_is_told_in_the_index(tmp_path):
 
 
 def test_reports_make_the_round_trip():
-    report = ShardReport(RunToken("a", "b"), (Reject("\u732b.jpg", "empty", "it is", 0),), "an error", 3)
+    report = ShardReport("a", "b", (Reject("\u732b.jpg", "empty", "it is", 0),), "an error", 3)
     assert ShardReport.from_bytes(report.to_bytes()) == report
-    assert ShardReport.from_bytes(ShardReport(RunToken("a")).to_bytes()) == ShardReport(RunToken("a"))
+    assert ShardReport.from_bytes(ShardReport("a").to_bytes()) == ShardReport("a")
 
 
-def report(job, path, token=None, **fields):
+def report(job, path, run=None, plan_digest=None, **fields):
     with job.output.atomic_write(path) as file:
-        file.write(ShardReport(token or job.token, **fields).to_bytes())
+        file.write(ShardReport(run or job.token, plan_digest or job.plan.digest, **fields).to_bytes())
 
 
 def test_only_rejects_of_finished_shards_outlive_a_run(job):
@@ -382,8 +381,8 @@ def test_only_rejects_of_finished_shards_outlive_a_run(job):
 
 def test_reports_of_other_runs_and_plans_and_temporary_files_are_ignored(job):
     names = [task.name for task in job.tasks]
-    report(job, error_path(names[0]), RunToken("ended", job.plan.digest), error="old", exit_code=3)
-    report(job, rejects_path(names[0]), RunToken(job.token.value, "0" * 64), rejected=(Reject("a", "empty", "", 0),))
+    report(job, error_path(names[0]), "ended", error="old", exit_code=3)
+    report(job, rejects_path(names[0]), None, "0" * 64, rejected=(Reject("a", "empty", "", 0),))
     write_tree(job.output_path, {f"{shard_reports.REPORTS}/{TEMPORARY}1-abc": b"to"})
     assert job.errors() == []
     assert job.late_rejects() == []
@@ -391,7 +390,7 @@ def test_reports_of_other_runs_and_plans_and_temporary_files_are_ignored(job):
 
 def replaced(job):
     """Another run takes over."""
-    Run(job.output).start(job.plan.digest)
+    Run(job.output).start()
 
 
 def cancelled(job):
@@ -399,14 +398,12 @@ def cancelled(job):
     job.output.remove(run_token.PATH)
 
 
-def planned_anew(job):
-    """The same run, another plan: an element of an earlier one."""
-    run = Run(job.output)
-    run.token = job.token
-    run.start("0" * 64)
+def stopped(job):
+    """Another worker of the run has failed."""
+    Run(job.output, job.token).stop_workers()
 
 
-@pytest.mark.parametrize("ended", [replaced, cancelled, planned_anew])
+@pytest.mark.parametrize("ended", [replaced, cancelled, stopped])
 def test_a_worker_of_an_ended_run_writes_nothing_and_reports_nothing(ended, job):
     ended(job)
     before = files_of(job.output)
@@ -488,6 +485,6 @@ def test_shards_go_to_an_object_store_the_same(job, s3_bucket):
     job.write()
     store = open_folder(f"{s3_bucket}/out")
     plan_file.write_rows(store, job.plan)
-    job.token = Run(store).start(job.plan.digest)
+    job.token = Run(store).start()
     job.write(store)
     assert {name: data for name, data in files_of(store).items() if naming.is_shard_file(name)} == job.shards()

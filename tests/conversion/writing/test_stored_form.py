@@ -66,9 +66,9 @@ def written(path, root, **options):
     plan = plan_without_beam(source, ConvertOptions.of({"shards": 1, **options}))
     plan_file.write_rows(output, plan)
     (task,) = plan_file.shard_tasks(plan)
-    token = Run(output).start(plan.digest)
+    token = Run(output).start()
     work_on(write_job(source.folder, plan).write, task, output, token)
-    assert shard_reports.errors(output, token, [task.name]) == []
+    assert shard_reports.errors(output, token, plan.digest, [task.name]) == []
     table, summary = parse_index(output.read(task.name.index), where="x")
     shard = output.read(task.name.records)
     rows = {row["key"]: row for row in table.to_pylist()}

@@ -2,12 +2,11 @@
 
 | module | looks at |
 |---|---|
-| `misread_source` | class names that show a misread source; these stop the conversion before images are decoded |
-| `classes` | names and counts of classes, and classes that are absent from a split |
+| `classes` | names and counts of classes, absent classes; names that show a misread source stop before decoding |
 | `files` | files that are not read, and splits without a good image |
 | `repeated` | groups and copies in several splits, and copies with different labels |
 | `annotations` | boxes and masks that do not fit their images |
-| `losses`, `positions` | what storing loses, and what it should not keep |
+| `losses` | what storing loses, and what it should not keep |
 
 `all_checks` calls these in the order of printing. They return values of `finding`.
 

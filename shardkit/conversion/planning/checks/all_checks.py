@@ -9,22 +9,49 @@ import pyarrow as pa
 from shardkit.conversion.inventory.columns import features_of
 from shardkit.conversion.inventory.inventory import Inventory
 from shardkit.conversion.planning.checks.annotations import check_boxes, check_turned
-from shardkit.conversion.planning.checks.classes import check_counts, check_mask_classes, check_names
+from shardkit.conversion.planning.checks.classes import (
+    check_counts,
+    check_mask_classes,
+    check_names,
+    find_wrong_reading,
+)
 from shardkit.conversion.planning.checks.files import check_claims, check_own_splits, check_removed, check_unread
-from shardkit.conversion.planning.checks.finding import Finding
-from shardkit.conversion.planning.checks.losses import check_losses
-from shardkit.conversion.planning.checks.misread_source import find_wrong_reading
-from shardkit.conversion.planning.checks.positions import check_positions
+from shardkit.conversion.planning.checks.finding import Finding, with_accepted
+from shardkit.conversion.planning.checks.losses import check_losses, check_positions
+from shardkit.conversion.planning.checks.name_groups import check_name_groups
+from shardkit.conversion.planning.checks.repeated import check_earlier, check_near_identical, check_repeated
 from shardkit.conversion.planning.checks.split_classes import (
     check_class_numbers,
     check_split_classes,
     label_places,
 )
+from shardkit.conversion.planning.choosing import ChosenExamples
+from shardkit.conversion.planning.earlier_examples import EarlierExamples
 from shardkit.conversion.planning.labels import ExampleLabels
 from shardkit.conversion.planning.rows import Rows
 from shardkit.conversion.planning.splits.assign_splits import own_splits
 from shardkit.dataset.features import CLASS_LABEL, LABEL
 from shardkit.options.groups import ConvertOptions
+
+# Findings that say nothing about examples that are appended to a dataset.
+_OF_A_WHOLE_DATASET = {
+    *("one_class", "class_without_image", "class_with_one_image", "class_absent_from_split", "no_validation_split")
+}
+
+
+def check_relations(
+    chosen: ChosenExamples, options: ConvertOptions, appended_to: EarlierExamples | None
+) -> tuple[Finding, ...]:
+    """Return the findings about groups and copies, for `collect_findings`; what they need is large and freed then."""
+    good, labels, relations, split_of = chosen.good, chosen.labels, chosen.relations, chosen.split_of
+    found = (
+        *check_repeated(good, labels, relations, split_of, options),
+        *check_near_identical(good, labels, chosen.near, split_of, options),
+        *check_name_groups(good, labels, relations, split_of, options),
+    )
+    if appended_to is None:
+        return found
+    return *found, *check_earlier(good, relations, appended_to, [chosen.names[split] for split in split_of.tolist()])
 
 
 def collect_findings(
@@ -35,21 +62,21 @@ def collect_findings(
     counts: dict[str, list[int]],
     repeated: Sequence[Finding],
     options: ConvertOptions,
-    earlier: Sequence[str] = (),
+    appended_to: EarlierExamples | None,
     *,
     is_explicit: bool,
 ) -> tuple[Finding, ...]:
     """Return all findings about a source.
 
-    `counts` has the number of examples of each class, by split, in the order of writing; `earlier` the classes of the
-    dataset that the images are appended to.
+    `counts` has the number of examples of each class, by split, in the order of writing.
     """
+    earlier = appended_to.classes if appended_to is not None else ()
     splits, classes = list(counts), labels.classes
     table = inventory.table
     places = label_places(table)
     of_class: npt.NDArray[np.int64] = np.array(list(counts.values()), np.int64)
     has_own_names = options.classes is None and inventory.classes is None
-    return (
+    found = (
         *_wrong_reading(inventory, good, classes, is_explicit=is_explicit),
         *(check_names(classes, is_explicit=is_explicit) if has_own_names else ()),
         *check_split_classes(places, classes, inventory.layout, earlier, inventory.reading),
@@ -66,6 +93,8 @@ def collect_findings(
         *check_losses(good, labels, options),
         *check_own_splits(table, rejected, splits, len(good), options),
     )
+    left_out = _OF_A_WHOLE_DATASET if appended_to is not None else ()
+    return with_accepted((one for one in found if one.code not in left_out), options.accept)
 
 
 def _wrong_reading(

@@ -6,13 +6,13 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow.compute as pc
 
-from shardkit.conversion.inventory.columns import MASK_PATH, OBJECTS
+from shardkit.conversion.inventory.columns import MASK_PATH
 from shardkit.conversion.planning.checks.finding import Finding, Keys, Kind, numbers_of
 from shardkit.conversion.planning.rows import Rows
 from shardkit.images.info import FIRST_TRANSPOSED
 from shardkit.naming import counted
 from shardkit.options.call import Change
-from shardkit.sources.columns import ANNOTATED_HEIGHT, ANNOTATED_WIDTH, NUM_CLIPPED
+from shardkit.sources.columns import ANNOTATED_HEIGHT, ANNOTATED_WIDTH, NUM_CLIPPED, OBJECTS
 from shardkit.sources.listing import NEGATIVES
 from shardkit.sources.repeated_boxes import repeated_objects
 

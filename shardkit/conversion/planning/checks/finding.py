@@ -161,11 +161,7 @@ def with_accepted(findings: Iterable[Finding], codes: Sequence[str]) -> tuple[Fi
 
 
 def refuse_stopping(findings: Iterable[Finding]) -> None:
-    """Refuse to go on if a finding stops the conversion.
-
-    Raises:
-        CallError: The first such finding, with its changes; those that follow are named below them.
-    """
+    """Refuse to go on if a finding stops the conversion."""
     stopping = [one for one in findings if one.stops]
     if not stopping:
         return

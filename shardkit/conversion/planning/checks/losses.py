@@ -1,4 +1,4 @@
-"""Find what images lose when they are stored with 8 bits a channel as one upright picture in sRGB.
+"""Find what images lose when they are stored with 8 bits a channel as one upright picture in sRGB; and GPS positions.
 
 Nothing of it is an error, but whoever trains on the dataset should know it. Two things stop the conversion: samples of
 16 bits that use a small part of their range, which become a few levels of grey, and a step that meets all images of one
@@ -13,19 +13,21 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from shardkit.conversion.inventory.columns import info_of
 from shardkit.conversion.inventory.staged_images import STORED_BYTES
 from shardkit.conversion.planning.checks.finding import Finding, Keys
-from shardkit.conversion.planning.checks.positions import num_stored
 from shardkit.conversion.planning.labels import ExampleLabels
 from shardkit.conversion.planning.rows import Rows
 from shardkit.dataset.features import NO_LABEL
 from shardkit.images.info import LOSSY
+from shardkit.images.normalising import keeps_pixels
 from shardkit.images.traits import FEW_LEVELS
 from shardkit.naming import counted, printable
 from shardkit.options.call import Change
-from shardkit.options.groups import ConvertOptions
+from shardkit.options.groups import ConvertOptions, Stored
 from shardkit.options.values import AUTO_SCALE
 from shardkit.options.words import named
+from shardkit.sources.columns import HAS_GPS
 
 _NAMES = 3  # in a sentence
 _MAX_SAMPLE = (1 << 16) - 1
@@ -39,15 +41,10 @@ _Mask = npt.NDArray[np.bool_]
 
 @dataclass(frozen=True, slots=True)
 class _Step:
-    """A step of storing that meets some images.
+    """A step of storing that meets some images."""
 
-    Attributes:
-        have: What its images have, as the end of a sentence.
-        mask: bool[n], the rows that it meets.
-    """
-
-    have: str
-    mask: _Mask
+    have: str  # what its images have, as the end of a sentence
+    mask: _Mask  # bool[n], the rows that it meets
 
 
 def sample_range(good: Rows) -> tuple[int, int] | None:
@@ -256,3 +253,41 @@ def _by_class(step: _Step, labels: ExampleLabels) -> Iterator[Finding]:
         f"{totals[b]:,} of {other}: what is lost tells the classes, and a model learns that",
         remedy="bring all images into one form first",
     )
+
+
+_DECIDING = ["format", "width", "height", "orientation", "changes"]
+
+
+def check_positions(good: Rows, options: ConvertOptions) -> Iterator[Finding]:
+    """Yield a finding about images with GPS positions; with `--check header`, no image was opened and none is known."""
+    if HAS_GPS.name not in good.column_names:
+        return
+    has_gps = good[HAS_GPS.name]
+    num_with = 0 if has_gps.null_count == len(has_gps) else pc.sum(has_gps).as_py() or 0
+    if not num_with:
+        return
+    form = options.stored
+    have = "has a GPS position" if num_with == 1 else "have GPS positions"
+    sentence = f"{num_with:,} of {counted(len(good), 'image')} {have} in the metadata"
+    kept = 0 if form.strip_metadata else num_stored(good.filter(pc.fill_null(has_gps, False).to_numpy()), form)  # noqa: FBT003
+    if not kept:
+        strips = named("strip_metadata", True)
+        remedy = f"none is stored, as asked for by {strips} or because these images are encoded again"
+        yield Finding("gps_positions", "hints", sentence, remedy=remedy)
+        return
+    # Whether a JPEG is encoded again because of its coding is only known when it is written.
+    up_to = "up to " if form.jpeg != "keep" or form.subsampling is not None else ""
+    stored = "is stored with it" if kept == 1 else "are stored with them"
+    yield Finding(
+        "gps_positions",
+        "warns",
+        f"{sentence}, and {up_to}{kept:,} {stored}",
+        remedy=f"before you hand the dataset on, add {named('strip_metadata', True)}, which changes no pixel",
+    )
+
+
+def num_stored(rows: Rows, form: Stored) -> int:
+    """Return the number of images whose pixels are stored as they are in the file, counted by kind and size."""
+    kinds = pa.table({name: rows[name] for name in _DECIDING})
+    kinds = kinds.group_by(_DECIDING).aggregate([([], "count_all")])
+    return sum(row["count_all"] for row in kinds.to_pylist() if keeps_pixels(info_of(row), form))

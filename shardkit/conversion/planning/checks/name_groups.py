@@ -13,8 +13,7 @@ from shardkit.conversion.planning.checks.repeated import first_pairs
 from shardkit.conversion.planning.labels import ExampleLabels
 from shardkit.conversion.planning.rows import Rows
 from shardkit.conversion.planning.splits import grouping
-from shardkit.conversion.planning.splits.assign_splits import Relations, assign_splits
-from shardkit.conversion.planning.splits.blocks import between_blocks
+from shardkit.conversion.planning.splits.assign_splits import Relations, assign_splits, between_blocks
 from shardkit.conversion.planning.splits.name_groups import NameGroups, find_name_groups
 from shardkit.dataset.index.groups import block_names, last_numbers
 from shardkit.errors import CallError

@@ -14,9 +14,9 @@ import pyarrow.compute as pc
 
 from shardkit.conversion.inventory.columns import TARGET
 from shardkit.conversion.planning.checks.finding import Finding, Keys
+from shardkit.conversion.planning.duplicates import NearDuplicates
 from shardkit.conversion.planning.earlier_examples import EarlierExamples, rows_with, twin_rows
 from shardkit.conversion.planning.labels import ExampleLabels
-from shardkit.conversion.planning.near_duplicates import NearDuplicates
 from shardkit.conversion.planning.rows import Rows
 from shardkit.conversion.planning.splits import grouping
 from shardkit.conversion.planning.splits.assign_splits import Relations

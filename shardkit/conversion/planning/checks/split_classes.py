@@ -111,20 +111,13 @@ def check_class_numbers(places: LabelPlaces, given: Sequence[str] | None, layout
 
 @dataclass(frozen=True, slots=True)
 class _Difference:
-    """How the classes of a split differ from those of the reference.
+    """How the classes of a split differ from those of the reference."""
 
-    Attributes:
-        split: Name of the split whose folders or labels would get the reference's names; '' for images without one.
-        sentence: What differs.
-        names: The reference's name of each class of the split, where it is known; in an order in which folders can be
-            renamed.
-        is_renamed: Whether both are the same classes under other names.
-    """
-
-    split: str
-    sentence: str
+    split: str  # name of the split whose folders or labels would get the reference's names; '' for images without one
+    sentence: str  # what differs
+    # The reference's name of each class of the split, where it is known; in an order in which folders can be renamed.
     names: Mapping[str, str]
-    is_renamed: bool = True
+    is_renamed: bool = True  # whether both are the same classes under other names
 
 
 def _compare(

@@ -1,5 +1,15 @@
-"""Assign every example to a split: the source's own, or by ratio; and find the examples that must share one."""
+"""Assign every example to a split: the source's own, or by ratio; and find the examples that must share one.
 
+`dataset.index.groups.block_names` divides groups into blocks, which get their splits like groups. The images between
+blocks of different splits are left out, so that no two neighbours of a recording are divided.
+
+    rec07/12            rec07/13            rec07/14         blocks of 100 numbers
+    1200 … 1299         1300 … 1399         1400 … 1499
+    train               train               validation
+                                     1395…1399 1400…1404     left out: a twentieth of a block on both sides
+"""
+
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -14,7 +24,7 @@ from shardkit.conversion.planning.splits import grouping
 from shardkit.conversion.planning.splits.own_splits import check_splits, written_splits
 from shardkit.conversion.planning.splits.splitting import split_by_hash
 from shardkit.conversion.planning.splits.stratifying import split_atomic_groups
-from shardkit.dataset.index.groups import block_names
+from shardkit.dataset.index.groups import block_names, last_numbers
 from shardkit.hashing import hash64_column
 from shardkit.naming import split_order
 from shardkit.options.call import Change
@@ -22,21 +32,17 @@ from shardkit.options.groups import ConvertOptions
 from shardkit.refusals import RefusalError
 from shardkit.sources.columns import GROUP
 
+_MARGIN = 20  # a block has so many margins
+
 
 @dataclass(frozen=True, slots=True)
 class Relations:
-    """Groups and exact duplicates among n examples.
+    """Groups and exact duplicates among n examples."""
 
-    Attributes:
-        groups: Group names, null for an example without a group; None if the source has no groups.
-        group_codes: int64[n], see grouping; None without groups.
-        duplicate_codes: int64[n], see grouping; None if contents are not known.
-        near_codes: int64[n], sets of near-identical images, as in grouping; None if they are not to share a split.
-    """
-
-    groups: pa.ChunkedArray | None
-    group_codes: npt.NDArray[np.int64] | None
-    duplicate_codes: npt.NDArray[np.int64] | None
+    groups: pa.ChunkedArray | None  # group names, null for an example without a group; None if the source has no groups
+    group_codes: npt.NDArray[np.int64] | None  # int64[n], see grouping; None without groups
+    duplicate_codes: npt.NDArray[np.int64] | None  # int64[n], see grouping; None if contents are not known
+    # int64[n], sets of near-identical images, as in grouping; None if they are not to share a split.
     near_codes: npt.NDArray[np.int64] | None = None
 
     @property
@@ -79,11 +85,7 @@ def contents_known(good: Rows) -> bool:
 
 
 def find_relations(good: Rows, options: ConvertOptions) -> Relations:
-    """Find groups and exact duplicates among the good rows of an inventory.
-
-    Raises:
-        CallError: `group_by` is neither a column nor a regular expression that matches a key.
-    """
+    """Find groups and exact duplicates among the good rows of an inventory."""
     groups = groups_of(good, options)
     group_codes = None if groups is None else grouping.group_codes(groups)
     contents = good.lazy_column("content_sha256")
@@ -91,11 +93,7 @@ def find_relations(good: Rows, options: ConvertOptions) -> Relations:
 
 
 def groups_of(good: Rows, options: ConvertOptions) -> pa.ChunkedArray | None:
-    """Return the group of every row, null for a row without one; None if no row has one.
-
-    Raises:
-        CallError: `group_by` is neither a column nor a regular expression that matches a key.
-    """
+    """Return the group of every row, null for a row without one; None if no row has one."""
     groups = good[GROUP.name] if GROUP.name in good.column_names else None
     if groups is not None and groups.null_count == len(groups):
         groups = None
@@ -119,10 +117,6 @@ def assign_splits(
 
     Return int32[n], the index of each row's split, and the names of the splits. Appended examples need not be in every
     split: names without an example are left out.
-
-    Raises:
-        CallError: `splits` or `splits_of` does not fit the source's own splits, or a split of a new dataset would
-            be empty.
     """
     if earlier is None:
         return _assign(good, labels, relations, options, may_be_empty=False)
@@ -225,3 +219,48 @@ def _divide(
             changes.append(Change("groups are divided", {"group_by": None}))
         raise RefusalError(problem, changes, remedy="raise its share or leave this split out")
     return split_of
+
+
+def margin_of(block: int) -> int:
+    """Return how many numbers are left out on both sides of a border between splits.
+
+    At least one on both sides: the numbers of the images that are left then differ by three or more.
+    """
+    return max(1, block // _MARGIN)
+
+
+def neighbours(name: str) -> tuple[str, ...]:
+    """Return the names of the blocks before and after a block; () for a group without numbers."""
+    group, _, number = name.rpartition("/")
+    return (f"{group}/{int(number) - 1}", f"{group}/{int(number) + 1}") if number.isdecimal() else ()
+
+
+def between_blocks(
+    good: Rows,
+    relations: Relations,
+    split_of: npt.NDArray[np.int32],
+    names: Sequence[str],
+    options: ConvertOptions,
+    earlier: EarlierExamples | None,
+) -> npt.NDArray[np.bool_]:
+    """Return bool[n], whether an image is next to a block of another split, and its own split is not the source's."""
+    found = np.zeros(len(good), np.bool_)
+    groups, codes, block = relations.groups, relations.group_codes, options.splits.block
+    if groups is None or codes is None or block is None:
+        return found
+    rows = np.flatnonzero(codes >= 0)
+    pairs, first, pair_of = np.unique(codes[rows] * len(names) + split_of[rows], return_index=True, return_inverse=True)
+    blocks = groups.take(pa.array(rows[first])).to_pylist()
+    own = [names[at] for at in (pairs % len(names)).tolist()]
+    splits_of = {name: set(splits) for name, splits in (earlier.groups if earlier else {}).items()}
+    for name, split in zip(blocks, own, strict=True):
+        splits_of.setdefault(name, set()).add(split)
+    is_border = np.zeros((len(pairs), 2), np.bool_)
+    for at, (name, split) in enumerate(zip(blocks, own, strict=True)):
+        is_border[at] = [bool(splits_of.get(near, {split}) - {split}) for near in neighbours(name)] or False
+    number = last_numbers(good["key"]).fill_null(0).to_numpy()[rows] % block
+    is_at_start, is_at_end = number < margin_of(block), number >= block - margin_of(block)
+    found[rows] = (is_at_start & is_border[pair_of, 0]) | (is_at_end & is_border[pair_of, 1])
+    if options.splits.splits_of:
+        found &= pc.is_in(good["split"].cast(pa.string()), pa.array(options.splits.splits_of)).to_numpy()
+    return found

@@ -22,11 +22,7 @@ DIGEST_WORDS = 4  # 64-bit words of a sha256
 
 
 def groups_by_pattern(keys: pa.ChunkedArray, pattern: str) -> pa.ChunkedArray:
-    """Return the first group of a regular expression in every key; null if a key does not match.
-
-    Raises:
-        CallError: The expression cannot be compiled, has no group, or matches no key.
-    """
+    """Return the first group of a regular expression in every key; null if a key does not match."""
     search = compile_pattern(pattern).search
     found = pa.chunked_array(
         [
@@ -51,22 +47,17 @@ def no_groups(block: int) -> CallError:
 
 
 def compile_pattern(pattern: str) -> re.Pattern[str]:
-    """Compile the regular expression of `group_by`.
-
-    Raises:
-        CallError: It cannot be compiled or has no group.
-    """
+    """Compile the regular expression of `group_by`."""
     try:
         compiled = re.compile(pattern)
     except re.error as error:
         msg = f"{named('group_by', pattern)} is neither a column of the source nor a regular expression: {error}"
         raise CallError(msg) from None
     if not compiled.groups:
-        msg = (
+        raise CallError(
             f"{named('group_by', pattern)} is no column of the source, and as a regular expression for keys it has "
             "no (group)"
         )
-        raise CallError(msg)
     return compiled
 
 

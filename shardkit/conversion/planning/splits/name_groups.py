@@ -65,16 +65,10 @@ class _Token(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class NameGroups:
-    """Groups that file names show.
+    """Groups that file names show."""
 
-    Attributes:
-        pattern: A regular expression of keys, whose first group names the group.
-        codes: int64[n], the group of each name, numbered from 0; -1 without one.
-        example: The name of a group.
-    """
-
-    pattern: str
-    codes: _Ints
+    pattern: str  # a regular expression of keys, whose first group names the group
+    codes: _Ints  # int64[n], the group of each name, numbered from 0; -1 without one
     example: str
 
     @property

@@ -20,11 +20,7 @@ USUAL_SHARES = {"train": Fraction(9, 10), "validation": Fraction(1, 10)}  # what
 
 
 def check_splits(own: Collection[str], options: ConvertOptions) -> None:
-    """Refuse `splits` and `splits_of` that do not fit the source's own splits.
-
-    Raises:
-        CallError: They do not fit; the changes are those that do.
-    """
+    """Refuse `splits` and `splits_of` that do not fit the source's own splits."""
     if options.splits.splits is None:
         return
     names = split_order(set(own))

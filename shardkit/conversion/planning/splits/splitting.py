@@ -31,9 +31,6 @@ def split_by_hash(hashes: npt.NDArray[np.uint64], ratios: Mapping[str, Fraction]
 
     Returns:
         int32[n], indices into the ratios' order.
-
-    Raises:
-        CallError: The ratios do not add to 1 (see `parse_ratios`).
     """
     denominator, upto = _cumulative(ratios)
     # The last hash of each split but the last: inclusive, because an exclusive end may be 2**64, which does not fit.
@@ -64,9 +61,6 @@ def split_stratified(
 
     Returns:
         int32[n], indices into the ratios' order; independent of the order of the rows and of how classes are numbered.
-
-    Raises:
-        CallError: The ratios do not add to 1 (see `parse_ratios`).
     """
     order = np.lexsort((hashes, labels))
     shares = _shares(hashes, labels, order, ratios)

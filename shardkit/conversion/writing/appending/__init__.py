@@ -2,9 +2,7 @@
 
 | module | contents |
 |---|---|
-| `options` | the options of the conversion, taken from the dataset |
 | `addition` | what the conversion asks the dataset: features, keys, duplicates, groups |
-| `old_images` | the images of the dataset that new ones are near to |
-| `merging` | the manifest of the dataset with the new generation |
-| `append` | the whole run: lock, conversion, publishing |
+| `search` | which keys, contents, groups and near images the dataset has |
+| `append` | the whole run: lock, conversion, publishing the manifest with the new generation |
 """

@@ -1,41 +1,39 @@
 """What a conversion asks the dataset that its examples are appended to."""
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from shardkit.conversion.inventory.digests import fingerprint
 from shardkit.conversion.inventory.inventory import Inventory
+from shardkit.conversion.inventory.table import fingerprint
 from shardkit.conversion.planning.choosing import planned_table
-from shardkit.conversion.planning.earlier_examples import EarlierExamples, Twin, rows_with
-from shardkit.conversion.planning.near_duplicates import compares_pixels
+from shardkit.conversion.planning.earlier_examples import EarlierExamples, rows_with
+from shardkit.conversion.planning.labels import label_names
 from shardkit.conversion.planning.plan_file import PlannedDataset
 from shardkit.conversion.planning.rows import Rows
-from shardkit.conversion.planning.splits import grouping
-from shardkit.conversion.planning.splits.assign_splits import contents_known, groups_of
-from shardkit.conversion.planning.splits.blocks import neighbours
 from shardkit.conversion.planning.splits.own_splits import groups_refusal
-from shardkit.conversion.writing.appending.folder_levels import refuse_other_depth, refuse_wrapped_classes
-from shardkit.conversion.writing.appending.old_images import PLACE, OldImages
+from shardkit.conversion.writing.appending.search import PLACE, DatasetSearch
 from shardkit.conversion.writing.seen_rejects import usable_rejects
 from shardkit.dataset.features import Feature
-from shardkit.dataset.index.groups import GroupRule, filled_groups, has_group
 from shardkit.dataset.index.shards import parse_columns, read_indexes
 from shardkit.dataset.manifest import Manifest, read_manifest
 from shardkit.dataset.withdrawn import WithdrawnExamples, joined, read_withdrawn, without
 from shardkit.errors import CallError, DataError
-from shardkit.hashing import COLUMN_BLOCK, hash64_column
+from shardkit.hashing import COLUMN_BLOCK
 from shardkit.layouts import DATASET_LAYOUT
 from shardkit.naming import counted, printable
+from shardkit.options.call import Change
 from shardkit.options.groups import ConvertOptions
 from shardkit.options.words import named
 from shardkit.parallel.for_each import JobEnd
+from shardkit.refusals import RefusalError
 from shardkit.sources import Source
+from shardkit.sources.readings.values import PathPart
 from shardkit.storage import Folder
 
 _COLUMNS = [
@@ -46,34 +44,16 @@ _OWN_DATASET = "convert SOURCE to a dataset of its own; the reader mixes dataset
 
 
 class AlreadyAppendedError(JobEnd):
-    """The source is one of the dataset's generations.
-
-    Attributes:
-        folder: Folder of the generation; None for the first one.
-    """
-
-    def __init__(self, folder: str | None) -> None:
-        super().__init__(folder)
-        self.folder = folder
-
-    def as_json(self) -> dict[str, Any]:
-        """See JobEnd."""
-        return {"folder": self.folder}
+    """The source is one of the dataset's generations, in the folder `folder`; None is the first one."""
 
 
 @dataclass(frozen=True, slots=True)
 class Addition:
-    """The dataset that examples are appended to.
+    """The dataset that examples are appended to."""
 
-    Attributes:
-        manifest: Its manifest, read from its folder.
-        skip_existing: Whether images whose key and bytes the dataset has are left out instead of refused.
-        readmit: Whether images that were removed from the dataset may come in again.
-    """
-
-    manifest: Manifest
-    skip_existing: bool = False
-    readmit: bool = False
+    manifest: Manifest  # its manifest, read from its folder
+    skip_existing: bool = False  # whether images whose key and bytes the dataset has are left out instead of refused
+    readmit: bool = False  # whether images that were removed from the dataset may come in again
 
     def __reduce__(self) -> tuple[Any, ...]:
         # A job's graph carries the dataset's name, not the list of its shards.
@@ -86,37 +66,27 @@ class Addition:
         return self.manifest.root
 
     def check_features(self, found: Mapping[str, Feature]) -> None:
-        """Refuse examples with other features than those of the dataset.
-
-        Raises:
-            CallError: A feature is missing, superfluous or of another type.
-        """
+        """Refuse examples with other features than those of the dataset."""
         wanted, what = self.manifest.features, f"of {self.root.url}"
         if missing := [name for name in wanted if name not in found]:
-            msg = (
+            raise CallError(
                 f"SOURCE has no {missing[0]!r}, a feature of every example {what}; append a source that has it, or "
                 f"{_OWN_DATASET}"
             )
-            raise CallError(msg)
         if superfluous := [name for name in found if name not in wanted]:
-            msg = (
+            raise CallError(
                 f"SOURCE has {superfluous[0]!r}, which no example {what} has; append a source without it, or "
                 f"{_OWN_DATASET}"
             )
-            raise CallError(msg)
         if other := [name for name in wanted if wanted[name] != found[name]]:
             one, two = (f"{part[other[0]].dtype} {list(part[other[0]].shape)}" for part in (wanted, found))
-            msg = f"the feature {other[0]!r} {what} is {one}, that of SOURCE is {two}; {_OWN_DATASET}"
-            raise CallError(msg)
+            raise CallError(f"the feature {other[0]!r} {what} is {one}, that of SOURCE is {two}; {_OWN_DATASET}")
 
     def earlier(self, source: Source, inventory: Inventory, options: ConvertOptions) -> EarlierExamples:
         """Return what the examples of an inventory have in common with the dataset's.
 
         Raises:
             AlreadyAppendedError: The inventory is that of one of the dataset's generations.
-            CallError: A folder of class folders was read as a class.
-            DataError: The dataset has some of the keys, or is damaged.
-            MachineError: An index cannot be read.
         """
         table = planned_table(inventory, options)
         found = fingerprint(table, inventory.origin)
@@ -125,13 +95,13 @@ class Addition:
             if generation.source.fingerprint == found and not usable_rejects(
                 source, table, self.manifest, generation, options.accept
             ):
-                raise AlreadyAppendedError(generation.folder)
+                raise AlreadyAppendedError({"folder": generation.folder})
         if inventory.layout.endswith("class folders"):
             refuse_wrapped_classes(table, self.manifest)
         good = Rows(table).filter(pc.is_null(table["reason"]).to_numpy())
         keys = good["key"]
         try:
-            search = _Search.of(good, options)
+            search = DatasetSearch.of(good, options)
         except CallError as error:  # with check=header, the listing was not checked for groups
             raise groups_refusal(error, options) from None
         depths = set[int]()
@@ -178,9 +148,6 @@ class Addition:
         """Return the dataset's list of removed examples after the append; None if it stays as it is.
 
         `of_source` is the list of the source, if that is a dataset.
-
-        Raises:
-            DataError: The dataset's list is damaged.
         """
         if not (of_source is not None or (self.readmit and self.manifest.withdrawn)):
             return None
@@ -190,7 +157,7 @@ class Addition:
             after = without(after, rows["key"].to_pylist(), rows["content_sha256"].to_pylist())
         return None if after.equals(before) else after
 
-    def _refuse_existing(self, good: Rows, existing: npt.NDArray[np.intp], search: "_Search") -> None:
+    def _refuse_existing(self, good: Rows, existing: npt.NDArray[np.intp], search: "DatasetSearch") -> None:
         if not len(existing):
             return
         columns = ("key", "content_sha256", "source_bytes")
@@ -202,106 +169,56 @@ class Addition:
         ]
         what = f"the key of an image is its path in SOURCE, and {self.root.url} has"
         if changed:
-            msg = (
+            raise DataError(
                 f"{what} {counted(len(changed), 'key')} of SOURCE with other bytes, such as {printable(changed[0])!r}; "
                 "append adds images and replaces none: rename the new files or their folders"
             )
-            raise DataError(msg)
         if not self.skip_existing:
-            msg = (
+            raise DataError(
                 f"{what} {counted(len(keys), 'key')} of the {len(good):,} in SOURCE already, such as "
                 f"{printable(keys[0])!r}; add {named('skip_existing', True)} to append only the others"
             )
-            raise DataError(msg)
 
 
 def _read_addition(pinned: str, skip_existing: bool, readmit: bool) -> Addition:  # noqa: FBT001 - pickle's arguments
     return Addition(read_manifest(pinned), skip_existing, readmit)
 
 
-class _KnownFile(NamedTuple):
-    """The raw file of an example of the dataset.
-
-    Attributes:
-        content: Its sha256.
-        num_bytes: Its size; None if the example came from a dataset, which knows the size of the stored image only.
-    """
-
-    content: bytes
-    num_bytes: int | None
-
-    def is_changed(self, content: bytes | None, num_bytes: int | None) -> bool:
-        """Return whether a file is certainly another one; without its content, the size tells."""
-        if content is not None:
-            return content != self.content
-        return None not in {num_bytes, self.num_bytes} and num_bytes != self.num_bytes
-
-
-@dataclass(frozen=True, slots=True)
-class _Search:
-    """Searches the dataset's indexes for what the new examples have, one index at a time.
-
-    Attributes:
-        key_hashes: int64[n], sorted hashes of the new keys.
-        prefixes: uint64[n], sorted first words of the new contents; empty if they are not known.
-        wanted_groups: Groups of the new examples, and the blocks next to them.
-        rules: The rule that found them in keys, if one did: it finds those of old examples without a group too.
-        old_images: The perceptual hashes of the dataset.
-        keys: Keys of the dataset whose hash is among these, each with its raw file.
-        contents: Contents of the dataset whose first word is among these, with an example for each split.
-        groups: Groups that both have, with their splits.
-    """
-
-    key_hashes: npt.NDArray[np.int64]
-    prefixes: npt.NDArray[np.uint64]
-    wanted_groups: pa.Array
-    rules: list[GroupRule]
-    old_images: OldImages
-    keys: dict[str, _KnownFile] = field(default_factory=dict)
-    contents: dict[bytes, dict[str, Twin]] = field(default_factory=dict)
-    groups: dict[str, set[str]] = field(default_factory=dict)
-
-    @classmethod
-    def of(cls, good: Rows, options: ConvertOptions) -> "_Search":
-        hashes = hash64_column(good.lazy_column("key"), seed=0, purpose="key").view(np.int64)
-        contents = good.lazy_column("content_sha256")
-        prefixes = grouping.digest_prefixes(contents) if contents_known(good) else np.zeros(0, np.uint64)
-        groups = groups_of(good, options)
-        names = pa.array([], pa.string()) if groups is None else pc.unique(groups).drop_null().cast(pa.string())
-        if options.splits.block is not None:
-            names = pa.array([near for name in names.to_pylist() for near in (name, *neighbours(name))], pa.string())
-        rules = (
-            [GroupRule(options.splits.group_by or "", options.splits.block)]
-            if has_group(options.splits.group_by or "")
-            else []
-        )
-        old_images = OldImages(compares_pixels(options, good.column_names))
-        return cls(np.sort(hashes), np.sort(prefixes), names, rules, old_images)
-
-    def add(self, split: str, path: str, index: pa.Table, *, has_sizes: bool) -> None:
-        """Search an index.
-
-        Without `has_sizes`, only the sizes of images that nothing changed are those of raw files.
-        """
-        rows = index.take(_found(index["key_hash"].to_numpy(), self.key_hashes))
-        names = ("key", "content_sha256", "source_bytes", "changes")
-        for key, content, num_bytes, changes in zip(*(rows[name].to_pylist() for name in names), strict=True):
-            self.keys[key] = _KnownFile(content, num_bytes if has_sizes or not changes else None)
-        rows = index.take(_found(grouping.digest_prefixes(index["content_sha256"]), self.prefixes))
-        columns = (rows[name].to_pylist() for name in ("content_sha256", "key", "label_name"))
-        for content, key, label_name in zip(*columns, strict=True):
-            self.contents.setdefault(content, {}).setdefault(split, Twin(key, label_name))
-        self.old_images.add(split, path, index)
-        if len(self.wanted_groups):
-            groups = filled_groups(index, self.rules)
-            both = pc.unique(groups.filter(pc.is_in(groups, self.wanted_groups)))
-            for name in both.to_pylist():
-                self.groups.setdefault(name, set()).add(split)
+def refuse_wrapped_classes(table: pa.Table, manifest: Manifest) -> None:
+    """Refuse a folder that became a new class although the dataset's classes are folders in it."""
+    names = label_names(table)
+    new = set(pc.unique(names).to_pylist()) - {*manifest.classes, None}
+    wrapping: dict[str, tuple[int, str]] = {}
+    for name in sorted(new):
+        inner = table["key"][int(rows_with(names, [name])[0])].as_py().split("/")[:-1]
+        below = inner[inner.index(name) + 1 :] if name in inner else []
+        if below and below[0] in manifest.classes:
+            wrapping[name] = inner.index(name) + 1, below[0]
+    if not wrapping:
+        return
+    name, (level, known) = next(iter(wrapping.items()))
+    problem = (
+        f"the folder {name!r} would become a new class, but {known!r} in it is a class of {manifest.root.url}: it "
+        "stands above the classes"
+    )
+    changes = [Change(f"folders such as {known!r} are the classes", {"label": f"path:{level}"})]
+    changes += [Change(f"only {one}/ is read", inside=one) for one, (at, _) in wrapping.items() if at == 1]
+    raise RefusalError(problem, changes)
 
 
-def _found(values: npt.NDArray[Any], wanted: npt.NDArray[Any]) -> pa.Array:
-    """Return the rows whose value is among sorted ones."""
-    if not len(wanted):
-        return pa.array([], pa.int64())
-    at = np.minimum(np.searchsorted(wanted, values), len(wanted) - 1)
-    return pa.array(np.flatnonzero(wanted[at] == values))
+def refuse_other_depth(source: Source, keys: pa.ChunkedArray, depths: set[int]) -> None:
+    """Refuse images that are all in folders of another depth, if the dataset remembers which folder is the label."""
+    label = None if source.reading is None else source.reading.label
+    if label is None or not isinstance(label.origin, PathPart) or label.origin.path < 0:
+        return
+    found = set(pc.unique(pc.count_substring(keys, "/")).to_pylist())
+    if not found or found & depths:
+        return
+    own, earlier = (" or ".join(map(str, sorted(one))) for one in (found, depths))
+    where = f"are in {own} folders, where those of the dataset are in {earlier}"
+    level = label.origin.path + min(found) - min(depths)
+    changes = [Change("as many levels deeper or higher", {"label": f"path:{level}"})] if level >= 0 else []
+    error = RefusalError(f"all images of SOURCE, such as {printable(keys[0].as_py())}, {where}", changes)
+    refused = source.misfit(error)
+    if refused is not error:
+        raise refused

@@ -6,7 +6,7 @@ dataset or the new one. The manifest from before is kept under its digest first,
 
 import contextlib
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -15,21 +15,116 @@ from shardkit.conversion.planning import plan_file
 from shardkit.conversion.planning.checks.finding import Finding
 from shardkit.conversion.planning.choosing import NothingNewError
 from shardkit.conversion.writing.appending.addition import Addition, AlreadyAppendedError
-from shardkit.conversion.writing.appending.merging import merged_manifest, moved_shards
 from shardkit.conversion.writing.conversion import Conversion
 from shardkit.conversion.writing.output import output_folder as outputs
 from shardkit.conversion.writing.output.finished_shards import FinishedShard
+from shardkit.conversion.writing.publishing import summarise_split
 from shardkit.conversion.writing.reject_limit import REJECTED_IN_WORK, REJECTED_SHOWN
 from shardkit.dataset.index.shards import parse_columns, read_indexes
-from shardkit.dataset.manifest import Manifest, Shard, dataset_folder, read_manifest, write_shard_tables
+from shardkit.dataset.manifest import (
+    File,
+    Index,
+    Manifest,
+    Rejected,
+    Shard,
+    Source,
+    Split,
+    dataset_folder,
+    read_manifest,
+    seal_manifest,
+    write_shard_tables,
+)
+from shardkit.dataset.manifest.parts import Generation
 from shardkit.errors import CallError, DataError, ShardkitError, StaleRunError
-from shardkit.naming import counted, printable
+from shardkit.hashing import canonical_json, sha256_hex
+from shardkit.naming import counted, printable, split_order
 from shardkit.options.call import Change
 from shardkit.options.words import shown
 from shardkit.parallel.run_token import Run, claimed
 from shardkit.refusals import RefusalError
 from shardkit.storage import TEMPORARY, Folder, open_folder, os_errors_as, remove_temporaries
 from shardkit.storage.kernel_locks import locked
+
+
+def moved_shards(part: Manifest, folder: str) -> list[tuple[str, Shard]]:
+    """Return the shards of a generation as the dataset's manifest lists them: split name and shard, in order."""
+    return [
+        (
+            split,
+            shard.model_copy(
+                update={
+                    "path": f"{folder}/{shard.path}",
+                    "index": Index(path=f"{folder}/{shard.index.path}", sha256=shard.index.sha256),
+                }
+            ),
+        )
+        for split, shard in part.shards()
+    ]
+
+
+def merged_manifest(
+    dataset: Manifest, part: Manifest, folder: str, shards: Mapping[str, Sequence[FinishedShard]]
+) -> Manifest:
+    """Return the manifest of a dataset with a new generation.
+
+    The first classes of `part`, the generation's own manifest, are the dataset's; so are the first shards of a split.
+    """
+    (own,) = part.history
+    generation = own.model_copy(update={"folder": folder, "previous": dataset.digest})
+    generations = [*dataset.history, generation]
+    raw = part.to_bytes()
+    has_list = any(file.path == naming.WITHDRAWN for file in part.files)  # the last list counts
+    part_files = [
+        *(file.model_copy(update={"path": f"{folder}/{file.path}"}) for file in part.files),
+        File(path=f"{folder}/{naming.MANIFEST}", num_bytes=len(raw), sha256=sha256_hex(raw)),
+    ]
+    splits: dict[str, Split] = {
+        name: summarise_split(shards[name], len(part.classes)) for name in split_order(set(shards))
+    }
+    return seal_manifest(
+        {
+            "name": dataset.name,
+            "features": dataset.features,
+            "classes": part.classes,
+            "splits": splits,
+            "source": _source(generations),
+            "options": dataset.options,
+            "plan_digest": dataset.plan_digest,
+            "rejected": Rejected(
+                num_examples=sum(one.rejected.num_examples for one in generations),
+                by_reason=_added(one.rejected.by_reason for one in generations),
+            ),
+            "files": [*dataset.files, *part_files],
+            "software": dataset.software,
+            "withdrawn": part.withdrawn if has_list else dataset.withdrawn,
+            "generations": generations,
+        }
+    )
+
+
+def _source(generations: Sequence[Generation]) -> Source:
+    """Return all sources as one. Groups and duplicates of a generation do not count those of earlier ones."""
+    sources = [one.source for one in generations]
+    groups = [one.groups for one in sources if one.groups is not None]
+    duplicates = [one.duplicates for one in sources]
+    known = [number for number in duplicates if number is not None]
+    return Source(
+        fingerprint=sha256_hex(canonical_json([one.fingerprint for one in sources])),
+        layout=sources[0].layout,
+        num_files=sum(one.num_files for one in sources),
+        num_bytes=sum(one.num_bytes for one in sources),
+        skipped=_added(one.skipped for one in sources),
+        groups=sum(groups) if groups else None,
+        duplicates=sum(known) if len(known) == len(duplicates) else None,
+        reading=next((one.reading for one in reversed(sources) if one.reading is not None), None),
+    )
+
+
+def _added(counts: Iterable[Mapping[str, int]]) -> dict[str, int]:
+    total = Counter[str]()
+    for one in counts:
+        total.update(one)
+    return dict(sorted(total.items()))
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,30 +153,17 @@ class AppendOutcome:
 
 @dataclass
 class Append:
-    """One run of an append.
+    """One run of an append."""
 
-    Attributes:
-        manifest: The dataset's manifest, as it was when the options were taken from it.
-        conversion: The conversion of the source into the dataset's folder, of which it gets a folder of its own. Its
-            options are those of `options.generation_options`; `overwrite` discards another append that is not finished.
-        skip_existing: Whether images that the dataset has are left out instead of refused.
-        readmit: Whether images that were removed from the dataset may come in again.
-    """
-
-    manifest: Manifest
+    manifest: Manifest  # the dataset's manifest, as it was when the options were taken from it
+    # The conversion of the source into the dataset's folder, of which it gets a folder of its own. Its options are
+    # those of `options.generation_options`; `overwrite` discards another append that is not finished.
     conversion: Conversion
-    skip_existing: bool = False
-    readmit: bool = False
+    skip_existing: bool = False  # whether images that the dataset has are left out instead of refused
+    readmit: bool = False  # whether images that were removed from the dataset may come in again
 
     def run(self) -> AppendOutcome:
-        """Append the source.
-
-        Raises:
-            CallError: The source or the options do not fit the dataset.
-            DataError: The dataset has some of the keys, too many images are bad, the source or the dataset changed
-                meanwhile, or another append is not finished and `overwrite` is off.
-            MachineError: The disk, the network or the engine failed. Finished shards are kept for the next run.
-        """
+        """Append the source."""
         root = self.manifest.root
         if self.manifest.is_adopted:
             problem = f"{root.url}: images are appended to converted datasets, and this one holds adopted TFRecords"
@@ -91,8 +173,7 @@ class Append:
             msg = f"{root.url}: this is one generation of the dataset in the folder above it; append to that one"
             raise CallError(msg)
         if root.resolve("") == dataset_folder(self.conversion.source_url).resolve(""):
-            msg = f"{root.url}: SOURCE is the dataset itself; give the folder of the new images"
-            raise CallError(msg)
+            raise CallError(f"{root.url}: SOURCE is the dataset itself; give the folder of the new images")
         with os_errors_as("write into the dataset", root.url), locked(root), claimed(root) as run:
             try:
                 return self._append(root, run)
@@ -115,9 +196,9 @@ class Append:
             outcome = conversion.run()
         except AlreadyAppendedError as there:
             _remove_unused(root, folder)
-            return AppendOutcome(self.manifest, there.folder, log.seconds, unchanged=True)
+            return AppendOutcome(self.manifest, there.facts["folder"], log.seconds, unchanged=True)
         except NothingNewError as nothing:
-            if nothing.has_written:
+            if nothing.facts["has_written"]:
                 root.remove_tree(folder)
             _remove_unused(root, folder)
             return self._nothing_new(nothing)
@@ -134,7 +215,7 @@ class Append:
 
     def _nothing_new(self, nothing: NothingNewError) -> AppendOutcome:
         """Return the outcome of an append that has nothing to add; print the rejects, because no list is written."""
-        rejected: list[dict[str, Any]] = nothing.rejected.to_pylist()
+        rejected: list[dict[str, Any]] = nothing.facts["rejected"]
         lines = [
             f"  {printable(row['key'])}: {row['reason']}: {shown(row['message'])}" for row in rejected[:REJECTED_SHOWN]
         ]
@@ -145,14 +226,13 @@ class Append:
                 "\n".join([f"{counted(len(rejected), 'image')} of SOURCE left out:", *lines]), "warning"
             )
         reasons = Counter(row["reason"] for row in rejected)
-        left_out = {**nothing.left_out, **reasons}
+        left_out = {**nothing.facts["left_out"], **reasons}
         return AppendOutcome(self.manifest, None, self.conversion.log.seconds, unchanged=True, left_out=left_out)
 
     def _refuse_changed(self, root: Folder) -> None:
         """Refuse a dataset that another run has changed since its options were taken."""
         if read_manifest(root.url).digest != self.manifest.digest:
-            msg = f"{root.url}: another run has changed the dataset; run the same command again"
-            raise DataError(msg)
+            raise DataError(f"{root.url}: another run has changed the dataset; run the same command again")
 
     def _publish(self, root: Folder, run: Run, folder: str) -> Manifest:
         part = read_manifest(f"{root.url}/{folder}")

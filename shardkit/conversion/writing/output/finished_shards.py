@@ -43,19 +43,12 @@ SummaryRow = tuple[str, int, bytes, bytes]
 
 @dataclass(frozen=True, slots=True)
 class FinishedShard:
-    """A shard as its index describes it, with the labels that occur in it: those of its examples do not fit in memory.
+    """A shard as its index describes it, with the labels that occur: those of its examples do not fit in memory."""
 
-    Attributes:
-        shard: The shard, as in the manifest.
-        index_bytes: Size of the index in bytes.
-        labels: int32[m], the labels that occur.
-        label_counts: int64[m], how often each of them occurs.
-    """
-
-    shard: Shard
+    shard: Shard  # the shard, as in the manifest
     index_bytes: int
-    labels: npt.NDArray[np.int32]
-    label_counts: npt.NDArray[np.int64]
+    labels: npt.NDArray[np.int32]  # int32[m], the labels that occur
+    label_counts: npt.NDArray[np.int64]  # int64[m], how often each of them occurs
 
     @classmethod
     def of(cls, shard: Shard, index: pa.Table, raw: bytes) -> "FinishedShard":
@@ -117,9 +110,6 @@ def check_finished_shards(output: Folder, names: list[ShardName], plan_digest: s
 
     The proof of a shard that a run of this plan has written is that both files have the sizes in its writer's summary.
     For any other shard, its index is read: it names the plan, covers the shard, and the shard has its size.
-
-    Raises:
-        DataError: A check failed; the message names the file.
     """
     num_bytes = {entry.name: entry.num_bytes for entry in output.scan()}
     known = _summarised(output, plan_digest, num_bytes)
@@ -134,14 +124,12 @@ def check_finished_shard(output: Folder, name: ShardName, plan_digest: str) -> F
     raw = output.read(name.index)
     table, summary = parse_index(raw, where=where, columns=["offset", "length", "label", "labels"])
     if summary.plan_digest != plan_digest:
-        msg = f"{where}: was written from another plan, digest {summary.plan_digest}; {convert_again()}"
-        raise DataError(msg)
+        raise DataError(f"{where}: was written from another plan, digest {summary.plan_digest}; {convert_again()}")
     found = output.stat(name.records)
     if found is None or found.num_bytes != summary.num_bytes:
         size = "is missing" if found is None else f"has {found.num_bytes} bytes"
         where = f"{output.url}/{name.records}"
-        msg = f"{where}: the shard {size}, its index says {summary.num_bytes}; {convert_again()}"
-        raise DataError(msg)
+        raise DataError(f"{where}: the shard {size}, its index says {summary.num_bytes}; {convert_again()}")
     return FinishedShard.written(name, summary, table, raw)
 
 

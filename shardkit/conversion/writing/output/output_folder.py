@@ -7,7 +7,7 @@ from typing import Any
 
 from shardkit import naming, software
 from shardkit.conversion.planning import plan_file
-from shardkit.conversion.planning.options_text import PLAN_VERSION_KEY, option_differences, reads_written_options
+from shardkit.conversion.planning.rules import PLAN_VERSION_KEY, option_differences, reads_written_options
 from shardkit.conversion.writing.output.shard_reports import REPORTS
 from shardkit.dataset.export_list import own_exports
 from shardkit.dataset.features import CLASS_LABELS, CLASSIFICATION, LABELS, OBJECT_LABELS
@@ -32,11 +32,7 @@ REMOVING = f"{naming.WORK_FOLDER}/removing.json"  # names that `clear` has not r
 
 
 def finished(output: Folder) -> Manifest | None:
-    """Return the manifest of the finished dataset in the output, or None if there is none.
-
-    Raises:
-        ManifestError: The manifest is damaged.
-    """
+    """Return the manifest of the finished dataset in the output, or None if there is none."""
     if output.stat(naming.MANIFEST) is None:
         return None
     return read_manifest(output.url)
@@ -105,11 +101,7 @@ def _own_manifest(output: Folder) -> Manifest | None:
 
 
 def refuse_swapped(call: Call | None, output: Folder) -> None:
-    """Refuse a conversion whose two paths were swapped: SOURCE is missing or a dataset, and OUTPUT has images.
-
-    Raises:
-        CallError: It looks so; the message has the call the other way round.
-    """
+    """Refuse a conversion whose two paths were swapped: SOURCE is missing or a dataset, and OUTPUT has images."""
     if call is None or call.command != "convert" or len(call.sources) != 1 or call.target is None:
         return
     [source] = call.sources
@@ -133,27 +125,21 @@ def _has_images(folder: Folder) -> bool:
 
 
 def refuse_foreign(output: Folder) -> None:
-    """Refuse a folder that holds files which no conversion wrote; do not change anything in it.
-
-    Raises:
-        CallError: There is such a file; the message names it.
-    """
+    """Refuse a folder that holds files which no conversion wrote; do not change anything in it."""
     there = output.stat("")
     if there is not None and not there.is_folder:
-        msg = f"{output.url}: is not a folder; choose a new or an empty folder"
-        raise CallError(msg)
+        raise CallError(f"{output.url}: is not a folder; choose a new or an empty folder")
     entries = output.scan()
     has_manifest = any(entry.name == naming.MANIFEST and not entry.is_folder for entry in entries)
     manifest = _own_manifest(output) if has_manifest else None
     if manifest is not None and manifest.is_adopted:
         place = manifest.records_place or "in this folder"
-        msg = (
+        raise CallError(
             f"{output.url}: this is a dataset of adopted TFRecords ({place}), which "
             "other programs wrote; shardkit never removes or replaces them, also not with "
             f"{named('overwrite', True)}; choose another "
             "OUTPUT, a new or an empty folder"
         )
-        raise CallError(msg)
     ours = owned(output) if entries else set()
     for entry in entries:
         if entry.name not in ours and not (entry.is_folder and entry.name == naming.WORK_FOLDER):
@@ -161,11 +147,10 @@ def refuse_foreign(output: Folder) -> None:
             if entry.is_folder and _is_own_folder(name):
                 folder = open_folder(f"{output.url}/{name}")
                 name = f"{name}/{_foreign_file(folder, name, own_exports(output).keys())}"
-            msg = (
+            raise CallError(
                 f"{output.url}: holds {name!r}, which is not part of a dataset that shardkit wrote; "
                 "choose a new or an empty folder (shardkit removes only what it wrote)"
             )
-            raise CallError(msg)
 
 
 def refuse_different(output: Folder, wanted: dict[str, Any], *, has_recovered: bool = False) -> Manifest | None:
@@ -176,9 +161,6 @@ def refuse_different(output: Folder, wanted: dict[str, Any], *, has_recovered: b
 
     `wanted` is Plan.description(), or the part of it that is known. With `has_recovered`, images are good now that the
     interrupted conversion rejected, so it differs by them. Return the finished dataset; None if there is none yet.
-
-    Raises:
-        DataError: Something differs, the finished dataset is damaged, or there are shards without plan and manifest.
     """
     there = finished(output)
     if there is not None:
@@ -221,11 +203,7 @@ def _is_generation(url: str) -> bool:
 
 
 def refuse_damaged(output: Folder, manifest: Manifest) -> None:
-    """Refuse a finished dataset if one of its shards is missing or truncated.
-
-    Raises:
-        DataError: There is such a shard.
-    """
+    """Refuse a finished dataset if one of its shards is missing or truncated."""
     # One listing for each folder: a stat per shard takes minutes on object stores.
     paths = (path for _, shard in manifest.shards() for path in (shard.path, shard.index.path))
     folders = sorted({path.rpartition("/")[0] for path in paths})
@@ -241,23 +219,17 @@ def refuse_damaged(output: Folder, manifest: Manifest) -> None:
                 what = "is missing" if found is None else f"has {found} bytes, not {num_bytes}"
                 # Converting again would remove what was appended.
                 remedy = "restore it from a copy" if manifest.generations else f"restore it or {convert_again()}"
-                msg = f"{output.url}/{path}: {what}; {remedy}"
-                raise DataError(msg)
+                raise DataError(f"{output.url}/{path}: {what}; {remedy}")
 
 
 def refuse_shards(output: Folder) -> None:
-    """Refuse shards of shardkit without plan and manifest, because their source is unknown.
-
-    Raises:
-        DataError: There are such shards.
-    """
+    """Refuse shards of shardkit without plan and manifest, because their source is unknown."""
     rest = sorted(owned(output) - {naming.RUN_LOG})
     if rest:
-        msg = (
+        raise DataError(
             f"{output.url}: holds {rest[0]!r} of a dataset without a manifest; replace it with "
             f"{named('overwrite', True)}"
         )
-        raise DataError(msg)
 
 
 @reads_written_options

@@ -8,11 +8,11 @@ from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass
 
 from shardkit import naming
-from shardkit.conversion.inventory.merged_parts import remove_parts
-from shardkit.conversion.inventory.schema import Reject
+from shardkit.conversion.inventory.columns import Reject
+from shardkit.conversion.inventory.parts import remove_parts
+from shardkit.conversion.planning.plan_file import ShardTask
 from shardkit.conversion.writing.output.finished_shards import finished_shards
 from shardkit.errors import DataError, MachineError
-from shardkit.parallel.run_file import RunToken
 from shardkit.parallel.run_token import Fence
 from shardkit.storage import Folder
 
@@ -22,19 +22,13 @@ _ERROR_ENDING = ".error.json"
 
 @dataclass(frozen=True, slots=True)
 class ShardReport:
-    """The result of writing a shard.
+    """The result of writing a shard."""
 
-    Attributes:
-        run: Token and plan digest of the writer's run.
-        rejected: Examples rejected while writing.
-        error: Message of the error; '' if the shard was written.
-        exit_code: Exit code of the error.
-    """
-
-    run: RunToken
-    rejected: tuple[Reject, ...] = ()
-    error: str = ""
-    exit_code: int = 0
+    run: str  # token of the writer's run
+    plan_digest: str = ""
+    rejected: tuple[Reject, ...] = ()  # examples rejected while writing
+    error: str = ""  # message of the error; '' if the shard was written
+    exit_code: int = 0  # exit code of the error
 
     def to_bytes(self) -> bytes:
         """Return the report as JSON."""
@@ -45,7 +39,7 @@ class ShardReport:
         """Return the report that `to_bytes` wrote."""
         fields = json.loads(raw)
         rejected = tuple(Reject(*late) for late in fields.pop("rejected"))
-        return cls(run=RunToken(**fields.pop("run")), rejected=rejected, **fields)
+        return cls(rejected=rejected, **fields)
 
 
 def rejects_path(name: naming.ShardName) -> str:
@@ -62,7 +56,7 @@ def late_rejects(output: Folder, plan_digest: str) -> list[Reject]:
     """Return the examples that the writers of a plan rejected, in the order of the shards' names."""
     names = [entry.name for entry in output.scan(REPORTS)]
     reports = [_read_report(output, name) for name in names if _is_rejects(name)]
-    return [late for report in reports if report.run.plan_digest == plan_digest for late in report.rejected]
+    return [late for report in reports if report.plan_digest == plan_digest for late in report.rejected]
 
 
 class LateRejectsCount:
@@ -78,11 +72,11 @@ class LateRejectsCount:
         for name in names:
             if name not in self._counts:
                 report = _read_report(self._output, name)
-                self._counts[name] = len(report.rejected) if report.run.plan_digest == self._plan_digest else 0
+                self._counts[name] = len(report.rejected) if report.plan_digest == self._plan_digest else 0
         return sum(self._counts[name] for name in names)
 
 
-def errors(output: Folder, run: RunToken, names: Iterable[naming.ShardName]) -> list[ShardReport]:
+def errors(output: Folder, run: str, plan_digest: str, names: Iterable[naming.ShardName]) -> list[ShardReport]:
     """Return the errors of this run's writers for these shards; those of ended runs are ignored."""
     wanted = {name.stem for name in names}
     found = [
@@ -90,19 +84,14 @@ def errors(output: Folder, run: RunToken, names: Iterable[naming.ShardName]) -> 
         for entry in output.scan(REPORTS)
         if entry.name.endswith(_ERROR_ENDING) and entry.name.removesuffix(_ERROR_ENDING) in wanted
     ]
-    return [report for report in found if report.run == run]
+    return [report for report in found if (report.run, report.plan_digest) == (run, plan_digest)]
 
 
-def raise_failures(output: Folder, names: Sequence[naming.ShardName], run: RunToken) -> None:
-    """Check that shards are finished after this run's writers have ended.
-
-    Raises:
-        DataError: A writer failed because of the source.
-        MachineError: A writer failed because of the disk or the network, or a shard is missing without a report.
-    """
-    finished = finished_shards(output, names, run.plan_digest)
+def raise_failures(output: Folder, names: Sequence[naming.ShardName], run: str, plan_digest: str) -> None:
+    """Check that shards are finished after this run's writers have ended."""
+    finished = finished_shards(output, names, plan_digest)
     missing = [name for name in names if name not in finished]
-    if failed := errors(output, run, missing):
+    if failed := errors(output, run, plan_digest, missing):
         worst = max(failed, key=lambda report: report.exit_code)
         if worst.exit_code == DataError.exit_code:
             # A file is not what its check found, although its size and time may be the same: check all of them again.
@@ -110,11 +99,10 @@ def raise_failures(output: Folder, names: Sequence[naming.ShardName], run: RunTo
         more = f" ({len(failed)} shards failed in all)" if len(failed) > 1 else ""
         raise (MachineError if worst.exit_code == MachineError.exit_code else DataError)(worst.error + more)
     if missing:
-        msg = (
+        raise MachineError(
             f"{output.url}: {len(missing)} shards are missing, the first is {missing[0].stem}, and no worker reported "
             "an error; check whether the disk is full, and whether every worker reaches the same OUTPUT"
         )
-        raise MachineError(msg)
 
 
 def remove_stale_reports(output: Folder, finished: Iterable[naming.ShardName]) -> None:
@@ -150,11 +138,11 @@ def _read_report(output: Folder, file_name: str) -> ShardReport:
     return ShardReport.from_bytes(output.read(f"{REPORTS}/{file_name}"))
 
 
-def report_rejects(name: naming.ShardName, rejected: Sequence[Reject], fence: Fence) -> None:
+def report_rejects(task: ShardTask, rejected: Sequence[Reject], fence: Fence) -> None:
     """Report the examples rejected while writing a shard."""
-    fence.write(rejects_path(name), ShardReport(fence.token, rejected=tuple(rejected)).to_bytes())
+    fence.write(rejects_path(task.name), ShardReport(fence.token, task.plan_digest, tuple(rejected)).to_bytes())
 
 
-def report_error(name: naming.ShardName, error: str, exit_code: int, fence: Fence) -> None:
+def report_error(task: ShardTask, error: str, exit_code: int, fence: Fence) -> None:
     """Report the error that ended the writing of a shard."""
-    fence.write(error_path(name), ShardReport(fence.token, error=error, exit_code=exit_code).to_bytes())
+    fence.write(error_path(task.name), ShardReport(fence.token, task.plan_digest, (), error, exit_code).to_bytes())

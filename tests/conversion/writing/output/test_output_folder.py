@@ -12,7 +12,6 @@ from shardkit.conversion.writing.output.shard_reports import ShardReport, reject
 from shardkit.errors import CallError, DataError, ManifestError
 from shardkit.naming import RUN_LOG, ShardName
 from shardkit.options.groups import ConvertOptions
-from shardkit.parallel.run_file import RunToken
 from shardkit.sources.opening import open_source
 from shardkit.storage import open_folder
 from shardkit.testing import (
@@ -249,6 +248,6 @@ def test_only_what_is_known_is_compared(known, said):
 
 def test_a_report_left_by_an_earlier_run_goes_with_its_dataset(output):
     with output.atomic_write(rejects_path(ShardName("train", 0, 1))) as file:
-        file.write(ShardReport(RunToken("old"), error="old", exit_code=1).to_bytes())
+        file.write(ShardReport("old", error="old", exit_code=1).to_bytes())
     outputs.clear(output)
     assert files_of(output) == {}

@@ -1,4 +1,4 @@
-"""The type of `--output`: a file whose folder is there, so that long work does not fail at its end."""
+"""How a long command reports: the option ``--log-format``, and the type of `--output`, a file."""
 
 import os
 from pathlib import Path
@@ -6,9 +6,19 @@ from typing import Any
 
 import click
 
+from shardkit.cli.progress.displays import LOG_FORMATS
+
+log_format_option = click.option(
+    "--log-format",
+    type=click.Choice(LOG_FORMATS),
+    default=LOG_FORMATS[0],
+    show_default=True,
+    help="Format of messages and progress on standard error; json: one object per line.",
+)
+
 
 class OutputFile(click.Path):
-    """A file that will be written."""
+    """A file that will be written; its folder must exist, so that long work does not fail at its end."""
 
     def __init__(self) -> None:
         """Take paths, but no folders."""

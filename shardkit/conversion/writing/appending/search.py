@@ -1,0 +1,178 @@
+"""Search the dataset that images are appended to: what its examples have that new ones have, or are near to."""
+
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from shardkit import images
+from shardkit.conversion.inventory.parts import Thumbnails
+from shardkit.conversion.planning.duplicates import compares_pixels, counts_near, first_hashes
+from shardkit.conversion.planning.earlier_examples import Twin
+from shardkit.conversion.planning.rows import Rows
+from shardkit.conversion.planning.splits import grouping
+from shardkit.conversion.planning.splits.assign_splits import contents_known, groups_of, neighbours
+from shardkit.dataset.index.groups import GroupRule, filled_groups, has_group
+from shardkit.dataset.index.perceptual_hashes import hash_words
+from shardkit.dataset.index.shards import shard_errors
+from shardkit.dataset.tfrecord import HEADER_BYTES
+from shardkit.hashing import hash64_column
+from shardkit.images.similar.near_pairs import RADIUS, distances
+from shardkit.images.similar.similar_sets import similar_sets
+from shardkit.images.thumbnails import are_copies
+from shardkit.options.groups import ConvertOptions
+from shardkit.sources.columns import PERCEPTUAL_HASH
+from shardkit.storage import Folder
+
+PLACE = ["offset", "image_start", "image_bytes"]
+
+
+@dataclass(frozen=True, slots=True)
+class OldImages:
+    """The hashes of the dataset's examples that have one, index by index."""
+
+    compares_pixels: bool = False  # whether the old images are decoded that are near to new ones
+    hashes: list[npt.NDArray[np.uint64]] = field(default_factory=list)  # uint64[n, 2] of each index
+    # uint64[n], the first words of the contents' sha256.
+    prefixes: list[npt.NDArray[np.uint64]] = field(default_factory=list)
+    splits: list[str] = field(default_factory=list)  # name of the split of each index
+    # Path of the shard, and the columns `PLACE` of the index, of each index.
+    places: list[tuple[str, pa.Table]] = field(default_factory=list)
+
+    def add(self, split: str, path: str, index: pa.Table) -> None:
+        """Add the examples of a shard's index, which has the columns of contents and perceptual hashes and `PLACE`."""
+        known, words = hash_words(index[PERCEPTUAL_HASH.name])
+        if len(known):
+            self.hashes.append(words)
+            self.prefixes.append(grouping.digest_prefixes(index["content_sha256"].take(pa.array(known))))
+            self.splits.append(split)
+            if self.compares_pixels:
+                self.places.append((path, index.select(PLACE).take(pa.array(known))))
+
+    def near(
+        self, good: Rows, options: ConvertOptions, root: Folder, thumbnails: Thumbnails | None
+    ) -> tuple[dict[bytes, set[str]], frozenset[bytes]]:
+        """Return the contents of new images that are near-identical to old ones, with the splits of these, and copies.
+
+        Copies are images whose pixels are those of an old one.
+        """
+        if not counts_near(options) or not contents_known(good) or not self.hashes:
+            return {}, frozenset()
+        contents = good.lazy_column("content_sha256")
+        rows, hashes = first_hashes(good, grouping.duplicate_codes(contents))
+        prefixes = np.concatenate(self.prefixes)
+        is_new = ~np.isin(grouping.digest_prefixes(contents)[rows], prefixes)
+        rows, hashes = rows[is_new], hashes[is_new]
+        # A content of several old examples is one image, and has the splits of all.
+        _, first, number_of = np.unique(prefixes, return_index=True, return_inverse=True)
+        codes = similar_sets(np.concatenate((hashes, np.concatenate(self.hashes)[first]))).codes
+        new_codes, old_codes = codes[: len(rows)], codes[len(rows) :][number_of]
+        split_of = np.repeat(np.arange(len(self.splits)), [len(words) for words in self.hashes])
+        splits_of: dict[int, set[str]] = {}
+        for at in np.flatnonzero(np.isin(old_codes, new_codes[new_codes >= 0])).tolist():
+            splits_of.setdefault(int(old_codes[at]), set()).add(self.splits[split_of[at]])
+        near = [at for at, code in enumerate(new_codes.tolist()) if code in splits_of]
+        found = contents.take(rows[near]).to_pylist()
+        splits = {content: splits_of[int(new_codes[at])] for content, at in zip(found, near, strict=True)}
+        if thumbnails is None or not self.compares_pixels:
+            return splits, frozenset()
+        picture_of = thumbnails.of(found)
+        old_hashes = np.concatenate(self.hashes)
+        copies = set[bytes]()
+        for at, content in zip(near, found, strict=True):
+            old = np.flatnonzero(old_codes == new_codes[at])
+            close = old[distances(old_hashes[old], hashes[at]) <= RADIUS].tolist()
+            picture = picture_of.get(content)
+            if picture is not None and any(are_copies(self._thumbnail(one, root), picture) for one in close):
+                copies.add(content)
+        return splits, frozenset(copies)
+
+    def _thumbnail(self, number: int, root: Folder) -> bytes:
+        """Decode an old image, given its number among the hashes."""
+        ends = np.cumsum([len(words) for words in self.hashes])
+        at = int(np.searchsorted(ends, number, side="right"))
+        path, places = self.places[at]
+        (row,) = places.slice(number - int(ends[at]) + len(self.hashes[at]), 1).to_pylist()
+        start = row["offset"] + HEADER_BYTES + row["image_start"]
+        with shard_errors(root, path):
+            data = bytes(root.read_range(path, start, row["image_bytes"]))
+        return images.thumbnail(data, images.inspect(data))
+
+
+class KnownFile(NamedTuple):
+    """The raw file of an example of the dataset."""
+
+    content: bytes  # its sha256
+    # Its size; None if the example came from a dataset, which knows the size of the stored image only.
+    num_bytes: int | None
+
+    def is_changed(self, content: bytes | None, num_bytes: int | None) -> bool:
+        """Return whether a file is certainly another one; without its content, the size tells."""
+        if content is not None:
+            return content != self.content
+        return None not in {num_bytes, self.num_bytes} and num_bytes != self.num_bytes
+
+
+@dataclass(frozen=True, slots=True)
+class DatasetSearch:
+    """Searches the dataset's indexes for what the new examples have, one index at a time."""
+
+    key_hashes: npt.NDArray[np.int64]  # int64[n], sorted hashes of the new keys
+    prefixes: npt.NDArray[np.uint64]  # uint64[n], sorted first words of the new contents; empty if they are not known
+    wanted_groups: pa.Array  # groups of the new examples, and the blocks next to them
+    # The rule that found them in keys, if one did: it finds those of old examples without a group too.
+    rules: list[GroupRule]
+    old_images: OldImages  # the perceptual hashes of the dataset
+    # Keys of the dataset whose hash is among these, each with its raw file.
+    keys: dict[str, KnownFile] = field(default_factory=dict)
+    # Contents of the dataset whose first word is among these, with an example for each split.
+    contents: dict[bytes, dict[str, Twin]] = field(default_factory=dict)
+    groups: dict[str, set[str]] = field(default_factory=dict)  # groups that both have, with their splits
+
+    @classmethod
+    def of(cls, good: Rows, options: ConvertOptions) -> "DatasetSearch":
+        hashes = hash64_column(good.lazy_column("key"), seed=0, purpose="key").view(np.int64)
+        contents = good.lazy_column("content_sha256")
+        prefixes = grouping.digest_prefixes(contents) if contents_known(good) else np.zeros(0, np.uint64)
+        groups = groups_of(good, options)
+        names = pa.array([], pa.string()) if groups is None else pc.unique(groups).drop_null().cast(pa.string())
+        if options.splits.block is not None:
+            names = pa.array([near for name in names.to_pylist() for near in (name, *neighbours(name))], pa.string())
+        rules = (
+            [GroupRule(options.splits.group_by or "", options.splits.block)]
+            if has_group(options.splits.group_by or "")
+            else []
+        )
+        old_images = OldImages(compares_pixels(options, good.column_names))
+        return cls(np.sort(hashes), np.sort(prefixes), names, rules, old_images)
+
+    def add(self, split: str, path: str, index: pa.Table, *, has_sizes: bool) -> None:
+        """Search an index.
+
+        Without `has_sizes`, only the sizes of images that nothing changed are those of raw files.
+        """
+        rows = index.take(_found(index["key_hash"].to_numpy(), self.key_hashes))
+        names = ("key", "content_sha256", "source_bytes", "changes")
+        for key, content, num_bytes, changes in zip(*(rows[name].to_pylist() for name in names), strict=True):
+            self.keys[key] = KnownFile(content, num_bytes if has_sizes or not changes else None)
+        rows = index.take(_found(grouping.digest_prefixes(index["content_sha256"]), self.prefixes))
+        columns = (rows[name].to_pylist() for name in ("content_sha256", "key", "label_name"))
+        for content, key, label_name in zip(*columns, strict=True):
+            self.contents.setdefault(content, {}).setdefault(split, Twin(key, label_name))
+        self.old_images.add(split, path, index)
+        if len(self.wanted_groups):
+            groups = filled_groups(index, self.rules)
+            both = pc.unique(groups.filter(pc.is_in(groups, self.wanted_groups)))
+            for name in both.to_pylist():
+                self.groups.setdefault(name, set()).add(split)
+
+
+def _found(values: npt.NDArray[Any], wanted: npt.NDArray[Any]) -> pa.Array:
+    """Return the rows whose value is among sorted ones."""
+    if not len(wanted):
+        return pa.array([], pa.int64())
+    at = np.minimum(np.searchsorted(wanted, values), len(wanted) - 1)
+    return pa.array(np.flatnonzero(wanted[at] == values))
