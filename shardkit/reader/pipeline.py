@@ -8,8 +8,8 @@
 Fetching is stateful and decoding is not. With `enable_op_determinism`, TensorFlow runs stateful maps on one thread, so
 decoding is a map of its own.
 
-Where other processes run the graph, nothing calls Python: the order and all draws are operations, and each record is
-read by itself, see `remote`.
+Where other processes run the graph, nothing calls Python: NumPy's functions become operations, and each record is read
+by itself, see `remote` and `operations`.
 
 The order is arithmetic, so the source is a range: starting at step k costs the same as starting at step 0.
 """
@@ -29,7 +29,7 @@ from shardkit.reader.fetching import Fetching, unbatched
 from shardkit.reader.images.annotations import move_annotations, targets
 from shardkit.reader.images.decoding import pixels_of_chunk, pixels_of_example
 from shardkit.reader.images.held import pixel_shape
-from shardkit.reader.operations.reading import ReadInstructions, manifest_check, read_record
+from shardkit.reader.operations.reading import manifest_check, read_instructions, read_record
 from shardkit.reader.parsing import Parser
 from shardkit.reader.pipeline_spec import PipelineSpec
 from shardkit.reader.python_calls import without_autograph
@@ -79,7 +79,7 @@ def _for_this_process(spec: PipelineSpec) -> Any:
 
 
 def _for_other_processes(spec: PipelineSpec) -> Any:
-    instructions, start_step = ReadInstructions(spec), spec.start_step
+    instructions, start_step = read_instructions(spec), spec.start_step
     batch, check = _Batching(spec), manifest_check(spec.table)
     size = spec.layout.per_worker_batch_size
 

@@ -65,7 +65,7 @@ class PipelineSpec:
         return Wanted(
             options.seed,
             None if self.image is None else self.image.crops,
-            has_record=not is_indexed,
+            has_record=self.is_remote or not is_indexed,
             has_image=decodes or (self.has_indexed_features and IMAGE in features),
             has_size=self.has_indexed_features and not {"height", "width"}.isdisjoint(features),
             has_seed=options.map_fn is not None,
