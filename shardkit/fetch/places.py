@@ -51,7 +51,6 @@ class Places:
     def __init__(
         self, table: RecordTable, order: Order | None, layout: BatchLayout, wanted: Wanted, end_step: int
     ) -> None:
-        """Make the places of one input pipeline."""
         self._table, self.order, self._layout, self._wanted = table, order, layout, wanted
         self.end = end_step * layout.per_worker_batch_size
         weights = wanted.class_weights

@@ -162,6 +162,7 @@ def num_rounds(num_examples: int) -> int:
     return ROUNDS_IF_FEW if num_examples < FEW_EXAMPLES else ROUNDS
 
 
+@functools.lru_cache  # each plan of some hundred examples asks for them
 def seed_words(seed: int, rounds: int) -> npt.NDArray[np.int64]:
     """Return int64[2, rounds, 2] of 32-bit words, hashed from the seed alone; a graph stores them as a constant.
 

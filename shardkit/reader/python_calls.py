@@ -15,7 +15,8 @@ import numpy as np
 import numpy.typing as npt
 import tensorflow as tf
 
-ALIGNMENT = 64  # bytes, of memory that TensorFlow uses without a copy
+from shardkit.fetch.memory import ALIGNMENT
+
 _CALLABLE, _STOPPED = 0, 1
 # From the graph's look at the memory until Python is entered; microseconds, if the interpreter is free.
 _GRACE_SECONDS = 0.05
@@ -65,26 +66,26 @@ _calls = _Calls()
 atexit.register(_calls.stop)
 
 
-def callable_in_graph(method: Callable[..., Any], types: list[tf.DType]) -> Callable[..., Any]:
-    """Return a graph function that calls a bound method with tensors and returns tensors of those types.
+def callable_in_graph(owner: Any, function: Callable[..., Any], types: list[tf.DType]) -> Callable[..., Any]:
+    """Return a graph function that calls a function with its owner and tensors, and returns tensors of those types.
 
-    TensorFlow keeps the function that `tf.numpy_function` is given until the process ends, and with a bound method its
-    object: here a table of 36 MB for a million examples, for each input function. So it is given a weak reference, and
-    a variable that the graph reads for the call keeps the object alive.
+    TensorFlow keeps the function that `tf.numpy_function` is given until the process ends, so neither it nor what it
+    refers to must refer to the owner: here a table of 36 MB for a million examples, for each input function. It gets a
+    weak reference, and a variable that the graph reads for the call keeps the owner alive.
     """
-    # The object must not refer to the function returned here: Python cannot collect a cycle through TensorFlow.
+    # The owner must not refer to the function returned here: Python cannot collect a cycle through TensorFlow.
     raw = np.empty(2 * ALIGNMENT, np.uint8)
     memory = raw[-raw.ctypes.data % ALIGNMENT :][:8].view(np.int64).view(_Memory)
-    memory[0], memory.owner = _CALLABLE, method.__self__  # type: ignore[attr-defined]
+    memory[0], memory.owner = _CALLABLE, owner
     _calls.add(memory)
     borrowed = _borrowed(memory)
-    weak = weakref.WeakMethod(method)
+    weak = weakref.ref(owner)
 
     def call(_: npt.NDArray[np.int64], *values: Any) -> Any:
         with _calls:
             found = weak()
             assert found is not None  # noqa: S101 - the first argument keeps it
-            return found(*values)
+            return function(found, *values)
 
     def in_graph(*tensors: Any) -> list[Any]:
         state = tf.reshape(tf.raw_ops.ReadVariableOp(resource=borrowed, dtype=tf.int64), [])

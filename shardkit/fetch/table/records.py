@@ -41,7 +41,6 @@ class KeyColumns:
     """
 
     def __init__(self, max_bytes: int = MAX_KEY_BYTES) -> None:
-        """Make an empty collection."""
         self._max_bytes, self._num_bytes = max_bytes, 0
         self._columns: OrderedDict[str, pa.ChunkedArray] = OrderedDict()
         self._lock = threading.Lock()
@@ -122,15 +121,11 @@ class RecordTable:
         records = example_ids if self.record is None else self.record[example_ids]
         return np.searchsorted(self.starts, records, side="right") - 1
 
-    def root(self, example_id: int) -> Folder:
-        """Return the folder of an example's dataset."""
-        return self.roots[int(self.shard_of(np.asarray([example_id]))[0])]
-
-    def location(self, example_id: int) -> tuple[Shard, int]:
-        """Return the shard of an example, and the number of its record in the shard."""
-        shard_index = int(self.shard_of(np.asarray([example_id]))[0])
+    def location(self, example_id: int) -> tuple[Folder, Shard, int]:
+        """Return the folder of an example's dataset, its shard, and the number of its record in the shard."""
+        shard = int(self.shard_of(np.asarray([example_id]))[0])
         record = example_id if self.record is None else int(self.record[example_id])
-        return self.shards[shard_index], record - int(self.starts[shard_index])
+        return self.roots[shard], self.shards[shard], record - int(self.starts[shard])
 
     def keys(self, example_ids: npt.NDArray[np.int64]) -> list[str]:
         """Return the keys of some examples; reads their indexes the first time, see `KeyColumns`."""
@@ -165,8 +160,8 @@ class RecordTable:
         """Return the name of an example's class, read from the index; None if it does not have exactly one class."""
         if self.label[example_id] < 0:
             return None
-        shard, number = self.location(example_id)
-        found: str | None = read_columns(self.root(example_id), shard, ["label_name"])["label_name"][number].as_py()
+        root, shard, number = self.location(example_id)
+        found: str | None = read_columns(root, shard, ["label_name"])["label_name"][number].as_py()
         return str(self.label[example_id]) if found is None else found
 
     def _keys_of(self, shard_index: int) -> pa.ChunkedArray:
