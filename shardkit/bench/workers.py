@@ -25,9 +25,7 @@ from shardkit.host import busy_seconds
 Name = TypeVar("Name")
 
 # The processes find modules where this one does, and not in the working directory.
-_PROGRAM = (
-    "import json, sys; sys.path[:] = json.loads(sys.argv[1]); from shardkit.reader.bench import worker; worker.main()"
-)
+_PROGRAM = "import json, sys; sys.path[:] = json.loads(sys.argv[1]); from shardkit.reader import bench; bench.main()"
 _ENVIRONMENT = {
     "TF_CPP_MIN_LOG_LEVEL": "3",
     "CUDA_VISIBLE_DEVICES": "-1",  # no memory of a GPU is taken: input runs on the CPU

@@ -59,7 +59,6 @@ class DamagedRecords:
     """A limited set of damaged records; may be used from any thread."""
 
     def __init__(self, max_records: int) -> None:
-        """Make an empty set."""
         self._max_records = max_records
         self._records: dict[int, DamagedRecord] = {}
         self._lock = threading.Lock()

@@ -1,16 +1,17 @@
 """Fetch the columns of the next examples: plan them, read their records, and name or replace those that are damaged."""
 
 import os
-from collections.abc import Iterator
+import threading
+from collections.abc import Callable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from shardkit.dataset.index.file import key_hashes
-from shardkit.dataset.record_files import Parts, RecordFiles
+from shardkit.dataset.record_files import Found, Parts, RecordFiles
 from shardkit.errors import DataError, MachineError, RecordError
-from shardkit.fetch.lanes import LaneRecords
 from shardkit.fetch.memory import HeldPixels, strings
 from shardkit.fetch.places import EPOCH, ID, WINDOW_NAME, Columns, Places, Wanted
 from shardkit.fetch.recovery import RecordRecovery
@@ -20,6 +21,7 @@ from shardkit.order.training import BlockwiseOrder
 from shardkit.storage import LocalFolder
 
 _Ints = npt.NDArray[np.int64]
+_Window = dict[int, Found]
 IMAGE, RECORD, PIXELS = "image", "record", "pixels"
 FILL_BYTES = 8 << 20  # 8 MiB: read at a time to fill the memory, in file order
 _NOT_COLUMNS = (ID, EPOCH, WINDOW_NAME)
@@ -44,7 +46,6 @@ class Fetcher:
         recovery: RecordRecovery,
         pixels: HeldPixels | None = None,
     ) -> None:
-        """Make a fetcher; no file is opened."""
         self._table, self._places, self._wanted = table, places, wanted
         self.sources, self._recovery, self._pixels = sources, recovery, pixels
         self._files = record_files(table)
@@ -75,23 +76,48 @@ class Fetcher:
         return types
 
     def fetch(self, first: int, count: int, *, marks: bool = False) -> Columns:
-        """Return the columns of some places, [count, …] each; of fewer at the end of an evaluation."""
+        """Return the columns of some places, [count, …] each; of fewer at the end of an evaluation.
+
+        With `marks`, the record or image of an example that cannot be given is empty: only its own element fails.
+        """
         columns = self._places.columns(first, count)
-        ids, wanted = columns[ID], self._wanted
-        data, changed = list[Any](), dict[int, int]()
-        if wanted.has_record or (wanted.has_image and self._pixels is None):
-            data = self._read(ids, columns)
-            undecodable = self._recovery.known_undecodable(ids, columns.get("window"))
-            for row in [row for row, one in enumerate(data) if type(one) is not bytes or row in undecodable]:
-                try:
-                    other, record = self._recovery.repaired(int(ids[row]), is_undecodable=row in undecodable)
-                except (RecordError, DataError, MachineError):  # noqa: PERF203 - of this example only
-                    if not marks:
-                        raise
-                    data[row] = b""
-                else:
-                    changed[row], data[row] = other, record if wanted.has_record else self._image(other, record)
-        shown = None if self._pixels is None else self._pixels_of(columns, changed, data, marks=marks)
+        ids, window, wanted = columns[ID], columns.get("window"), self._wanted
+        shown: Any = None
+        missing, rows = set[int](), np.arange(len(ids))
+        if self._pixels is not None:
+            self._pixels.begin(self._all_records)
+            shown, not_held = self._pixels.take(ids)
+            missing, rows = set(not_held.tolist()), rows if wanted.has_record else not_held
+        elif not (wanted.has_record or wanted.has_image):
+            rows = rows[:0]
+        data, changed, undecodable = np.full(len(ids), None, object), dict[int, int](), set[int]()
+        read = self._read(ids, columns, rows) if len(rows) else []
+        if read:
+            data[rows], undecodable = read, self._recovery.known_undecodable(ids, window)
+        unread = {row for row, one in zip(rows.tolist(), read, strict=True) if type(one) is not bytes}
+
+        def repair(row: int, *, is_undecodable: bool) -> None:
+            other, record = self._recovery.repaired(int(ids[row]), is_undecodable=is_undecodable)
+            changed[row], data[row] = other, record if self._reads_whole else self._image(other, record)
+
+        def decode(row: int) -> None:
+            shown[row] = self._decoded(changed.get(row, int(ids[row])), data[row])
+
+        for row in sorted(unread | undecodable | missing):
+            try:
+                if row in unread or row in undecodable:
+                    repair(row, is_undecodable=row in undecodable)
+                if shown is not None:  # also if another example steps in for one whose pixels are held
+                    try:
+                        decode(row)
+                    except RecordError:
+                        self._recovery.find_undecodable(ids[row : row + 1], columns["window"][row : row + 1])
+                        repair(row, is_undecodable=True)
+                        decode(row)
+            except (RecordError, DataError, MachineError):  # noqa: PERF203 - of this example only
+                if not marks:
+                    raise
+                data[row] = b""
         if not self._table.has_copies:  # copies are verified when made, and never replaced
             self.sources.check(is_last=first + count >= self._places.end)
         if changed:
@@ -104,8 +130,10 @@ class Fetcher:
                 # As items of one pixel each: NumPy copies items, however many channels they have.
                 items = shown.view(np.dtype((np.void, shown.shape[-1] * shown.itemsize)))[..., 0]
                 items[flip] = items[flip, :, ::-1]
-        if data:
-            made[RECORD if wanted.has_record else IMAGE] = strings(data)
+        if wanted.has_record:
+            made[RECORD] = data
+        elif wanted.has_image and shown is None:
+            made[IMAGE] = data
         return made
 
     def find_causes(self, first: int, count: int) -> int:
@@ -121,25 +149,29 @@ class Fetcher:
             return 0  # no image is decoded
         return self._recovery.find_undecodable(columns[ID], columns["window"])
 
-    def _read(self, ids: _Ints, columns: Columns) -> list[Any]:
-        """Return the record, or the image, of each example; something else than bytes where it was not read."""
-        held, rows = self._table.held, np.arange(len(ids))
+    @property
+    def _reads_whole(self) -> bool:
+        """Whether whole records are read: what is held is compared with its key."""
+        return self._wanted.has_record or self._pixels is not None
+
+    def _read(self, ids: _Ints, columns: Columns, rows: _Ints) -> list[Any]:
+        """Return the record, or the image, of some rows' examples; something else than bytes where it was not read."""
+        ids, held = ids[rows], self._table.held
         if held is None:
             return self._read_through(ids, columns, rows)
         held.begin(self._all_records)
-        found, missing = held.take(ids)
+        records, missing = held.take(ids)
         if len(missing):
-            read = self._read_through(ids[missing], columns, missing)
+            read = self._read_through(ids[missing], columns, rows[missing])
             for one, data in zip(ids[missing].tolist(), read, strict=True):
                 if isinstance(data, bytes):
                     self.sources.check_record(one, data)  # what is held is not looked at again
             held.keep(ids[missing], read)
-            for row, data in zip(missing.tolist(), read, strict=True):
-                found[row] = data
-        if self._wanted.has_record:
-            return list(found)
+            records[missing] = strings(read)
+        if self._reads_whole:
+            return list(records)
         starts = self._table.image_start[ids]
-        spans = zip(found, starts.tolist(), (starts + self._table.image_bytes[ids]).tolist(), strict=True)
+        spans = zip(records, starts.tolist(), (starts + self._table.image_bytes[ids]).tolist(), strict=True)
         return [data[start:stop] if type(data) is bytes else data for data, start, stop in spans]
 
     def _read_through(self, ids: _Ints, columns: Columns, rows: _Ints) -> list[Any]:
@@ -149,7 +181,7 @@ class Fetcher:
 
     def _read_stored(self, ids: _Ints) -> list[Any]:
         table, parts = self._table, None
-        if not self._wanted.has_record and table.held is None:  # of the image's bytes alone a copy is made
+        if not self._reads_whole and table.held is None:  # of the image's bytes alone a copy is made
             parts = Parts(table.image_start[ids].astype(np.int64), table.image_bytes[ids].astype(np.int64))
         return list(self._files.read(*self._located(ids), parts))
 
@@ -166,6 +198,14 @@ class Fetcher:
         start = int(self._table.image_start[example_id])
         return record[start : start + int(self._table.image_bytes[example_id])]
 
+    def _decoded(self, example_id: int, record: bytes) -> npt.NDArray[Any]:
+        """Return the pixels of an image that is not held yet."""
+        assert self._pixels is not None  # noqa: S101 - for those who hold them
+        self.sources.check_record(example_id, record)  # as in `_read`
+        pixels = self._pixels.decode(example_id, self._image(example_id, record))
+        self._pixels.keep(np.array([example_id]), pixels[None])
+        return pixels
+
     def _with_others(self, columns: Columns, changed: dict[int, int]) -> Columns:
         """Return columns with those of other examples in some rows; the columns of the place stay."""
         rows, ids = np.array(list(changed)), np.array(list(changed.values()))
@@ -179,48 +219,6 @@ class Fetcher:
         elif "weight" in after:
             after["weight"][rows] *= ids == before[ID][rows]
         return after
-
-    def _pixels_of(
-        self, columns: Columns, changed: dict[int, int], data: list[Any], *, marks: bool
-    ) -> npt.NDArray[Any]:
-        """Return the decoded images of examples; those that are not held yet are read and decoded."""
-        assert self._pixels is not None  # noqa: S101 - for those who hold them
-        self._pixels.begin(self._all_records)
-        ids = columns[ID].copy()
-        for row, other in changed.items():
-            ids[row] = other
-        found, missing = self._pixels.take(ids)
-        for row in missing.tolist():
-            try:
-                other, record, found[row] = self._decoded(int(ids[row]), columns["window"][row : row + 1])
-            except (RecordError, DataError, MachineError):
-                if not marks:
-                    raise
-                data[row] = b""
-                continue
-            if other != columns[ID][row]:
-                changed[row] = other
-                if data:
-                    data[row] = record
-        return found
-
-    def _decoded(self, example_id: int, windows: npt.NDArray[np.int32]) -> tuple[int, bytes, npt.NDArray[Any]]:
-        """Return an image that is not held yet, its example and record, or those of the example that replaces it."""
-        assert self._pixels is not None  # noqa: S101 - as above
-        (data,) = self._files.read(*self._located(np.array([example_id])))
-        one = example_id
-        if not isinstance(data, bytes):
-            one, data = self._recovery.repaired(example_id, is_undecodable=False)
-        else:
-            self.sources.check_record(one, data)
-        try:
-            pixels = self._pixels.decode(one, self._image(one, data))
-        except RecordError:
-            self._recovery.find_undecodable(np.array([example_id]), windows)
-            one, data = self._recovery.repaired(example_id, is_undecodable=True)
-            pixels = self._pixels.decode(one, self._image(one, data))
-        self._pixels.keep(np.array([one]), pixels[None])
-        return one, data, pixels
 
 
 def _all_records(
@@ -239,3 +237,57 @@ def _all_records(
                 records[row] = None
         yield np.arange(first, stop), records
         first = stop
+
+
+class LaneRecords:
+    """The records of the windows of ``block`` order that one worker is in, read window by window.
+
+    While a lane gives the records of one window, a thread reads its next one, so it holds at most two windows.
+    """
+
+    def __init__(self, order: BlockwiseOrder, read: Callable[[_Ints], list[Found]]) -> None:
+        self._order, self._read, self._lanes = order, read, order.layout.lanes
+        # By lane, and by the window's name.
+        self._windows: dict[int, dict[int, Future[_Window]]] = {}
+        self._following: dict[int, int] = {}  # the name of the next window in its lane
+        self._lock, self._pool = threading.Lock(), ThreadPoolExecutor(self._lanes, thread_name_prefix="reading ahead")
+
+    def read(self, ids: _Ints, windows: _Ints) -> list[Found]:
+        """Return the records of examples; those of whole windows are read, and held until their lane has left them."""
+        names = np.unique(windows).tolist()
+        lanes = {name: name % self._order.num_examples % self._lanes for name in names}
+        with self._lock:
+            for name in names:
+                self._keep_from(lanes[name], min(one for one in names if lanes[one] == lanes[name]))
+                self._begin(lanes[name], name)
+            found = {name: self._windows[lanes[name]][name] for name in names}
+        records = {name: window.result() for name, window in found.items()}
+        return [records[name][one] for one, name in zip(ids.tolist(), windows.tolist(), strict=True)]
+
+    def _keep_from(self, lane: int, first: int) -> None:
+        """Drop the windows that a lane has left."""
+        windows = self._windows.setdefault(lane, {})
+        for name in [name for name in windows if name < first]:
+            del windows[name]
+            self._following.pop(name, None)
+
+    def _begin(self, lane: int, name: int) -> None:
+        """Let threads read a window of a lane, and its next one."""
+        if name not in self._following:  # a window has thousands of examples, of which each call gives some
+            ids, self._following[name] = self._order.window(name)
+            self._submit(lane, name, ids)
+        self._submit(lane, self._following[name], None)
+
+    def _submit(self, lane: int, name: int, ids: _Ints | None) -> None:
+        windows = self._windows[lane]
+        if name in windows:
+            return
+        try:
+            windows[name] = self._pool.submit(self._read_window, name, ids)
+        except RuntimeError:  # the interpreter exits
+            windows[name] = Future()
+            windows[name].set_result({})
+
+    def _read_window(self, name: int, ids: _Ints | None) -> _Window:
+        ids = self._order.window(name)[0] if ids is None else ids
+        return dict(zip(ids.tolist(), self._read(ids), strict=True))

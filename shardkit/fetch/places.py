@@ -51,7 +51,6 @@ class Places:
     def __init__(
         self, table: RecordTable, order: Order | None, layout: BatchLayout, wanted: Wanted, end_step: int
     ) -> None:
-        """Make the places of one input pipeline."""
         self._table, self.order, self._layout, self._wanted = table, order, layout, wanted
         self.end = end_step * layout.per_worker_batch_size
         weights = wanted.class_weights
@@ -79,13 +78,14 @@ class Places:
         plan = self._plans.get(number)
         if plan is None:
             first = number * PLANNED
-            plan = self._made(np.arange(first, min(first + PLANNED, self.end)))
+            plan = self.plan(np.arange(first, min(first + PLANNED, self.end)))
             if len(self._plans) > 3:  # a race with another thread costs a plan, no more
                 self._plans.pop(min(self._plans, default=number), None)
             self._plans[number] = plan
         return plan
 
-    def _made(self, places: _Ints) -> Columns:
+    def plan(self, places: _Ints) -> Columns:
+        """Return the columns of some places, and those of `_NOT_COLUMNS`."""
         layout, wanted, num_examples = self._layout, self._wanted, self._table.num_examples
         size = layout.per_worker_batch_size
         positions = places // size * layout.global_batch_size + layout.slots.start + places % size
@@ -141,13 +141,13 @@ class Places:
         if table.relabelling is not None:
             columns["dataset"] = table.dataset[table.shard_of(ids)]
         if self._is_numbered:
-            columns["key"] = np.array([self._record_key(one) for one in ids.tolist()], object)
+            columns["key"] = self._record_keys(ids)
         return columns
 
-    def _record_key(self, example_id: int) -> bytes:
-        table = self._table
-        shard = int(table.shard_of(np.array([example_id]))[0])
-        return record_key(table.key_paths[shard], table.location(example_id)[1]).encode()
+    def _record_keys(self, ids: _Ints) -> npt.NDArray[Any]:
+        table, shards = self._table, self._table.shard_of(ids)
+        rows = zip(shards.tolist(), (table.records[ids] - table.starts[shards]).tolist(), strict=True)
+        return np.array([record_key(table.key_paths[shard], number).encode() for shard, number in rows], object)
 
 
 # 2**32 / golden ratio, odd: consecutive multiples differ in all bits once mixed (Weyl sequence, as in SplitMix).

@@ -49,37 +49,17 @@ class RecordRecovery:
         sources: Sources,
         decoding_error: DecodingError | None = None,
     ) -> None:
-        """Make the recovery of one input pipeline."""
         self._table, self._damaged, self._seed, self._decoding_error = table, damaged, seed, decoding_error
         self._sources = sources
         self._lost_classes = set[tuple[str, int]]()
         # For each damaged example, the last window that was decoded, and whether it failed.
         self._decoded: dict[int, tuple[list[int], bool]] = {}
 
-    @property
-    def replaces(self) -> bool:
-        """Whether damaged records are replaced by others."""
-        return self._damaged is not None
+    def repaired(self, example_id: int, *, is_undecodable: bool = False) -> tuple[int, bytes]:
+        """Return the example in the place of one that was not read or decoded, and its data.
 
-    def repaired(self, example_id: int, *, is_undecodable: bool) -> tuple[int, bytes]:
-        """Return the example in the place of one that was not read, and its data: itself, or a replacement."""
-        if self.replaces:
-            return self.replace(example_id, is_undecodable=is_undecodable)
-        return example_id, self.reread_or_raise(example_id)
-
-    def reread_or_raise(self, example_id: int) -> bytes:
-        """Return the data of a record that could not be read, if it is intact when it is read again."""
-        try:
-            data = self._read(example_id)
-        except RecordError as error:
-            raise self._named(example_id, error) from None
-        self._sources.check_record(example_id, data)
-        return data
-
-    def replace(self, example_id: int, *, is_undecodable: bool) -> tuple[int, bytes]:
-        """Return the example that replaces a damaged one, and its data.
-
-        It is the same example if its record is intact when it is read again. All damaged records met are counted.
+        It is the same example if its record is intact when it is read again, else the one that replaces it. All damaged
+        records met are counted.
         """
         for candidate in self._candidates(example_id, is_undecodable=is_undecodable):
             try:
@@ -92,22 +72,15 @@ class RecordRecovery:
                 self._sources.check_record(candidate, data)
                 self._warn_of_other_class(example_id, candidate)
                 return candidate, data
-        raise self._irreplaceable(example_id)
+        problem = RecordError("it is damaged, and no other example of this selection is intact to replace it")
+        raise RecordError(f"{self._named(example_id, problem)}, or leave it out with where=")
 
     def find_undecodable(self, example_ids: npt.NDArray[np.int64], windows: npt.NDArray[np.int32]) -> int:
         """Return the number of images of a failed step that do not decode; they are replaced from now on."""
         found = 0
         for example_id, window in zip(example_ids.tolist(), windows, strict=True):
-            try:
-                data = self._read(example_id)
-            except (RecordError, OSError):
-                continue  # the next fetch finds this too, and calls `repaired`
-            try:
-                self._check_image(example_id, data, window)
-            except RecordError as error:
-                self._sources.check_record(example_id, data)
-                if self._damaged is None:
-                    raise self._named(example_id, error) from None
+            error = self._decoding_problem(example_id, window)
+            if error is not None:
                 self._count(example_id, error)
                 self._decoded[example_id] = window.tolist(), True
                 found += 1
@@ -126,20 +99,23 @@ class RecordRecovery:
 
     def _is_undecodable(self, example_id: int, window: npt.NDArray[np.int32]) -> bool:
         decoded = self._decoded.get(example_id)
-        if decoded is not None and decoded[0] == window.tolist():
-            return decoded[1]
+        if decoded is None or decoded[0] != window.tolist():
+            problem = self._decoding_problem(example_id, window)
+            decoded = self._decoded[example_id] = window.tolist(), problem is not None
+        return decoded[1]
+
+    def _decoding_problem(self, example_id: int, window: npt.NDArray[np.int32]) -> RecordError | None:
+        """Return the error of an image that does not decode; a record that cannot be read is left to the next fetch."""
         try:
             data = self._read(example_id)
         except (RecordError, OSError):
-            return False  # see find_undecodable
+            return None
         try:
             self._check_image(example_id, data, window)
-        except RecordError:
-            is_undecodable = True
-        else:
-            is_undecodable = False
-        self._decoded[example_id] = window.tolist(), is_undecodable
-        return is_undecodable
+        except RecordError as error:
+            self._sources.check_record(example_id, data)
+            return error
+        return None
 
     def _candidates(self, example_id: int, *, is_undecodable: bool) -> Iterator[int]:
         """Yield the example, unless it is known to be damaged, then the others of its class, then those of its dataset.
@@ -154,21 +130,12 @@ class RecordRecovery:
             for attempt in range(1, len(peers)):
                 yield int(peers[replacement(rank, attempt, self._seed, len(peers))])
 
-    def _irreplaceable(self, example_id: int) -> RecordError:
-        shard, number = self._table.location(example_id)
-        key = self._table.keys(np.asarray([example_id]))[0]
-        return RecordError(
-            f"{self._table.root(example_id).url}/{shard.path}: record {number}, key {key!r}: it is damaged, and no "
-            f"other example of this selection is intact to replace it; "
-            f"{self._remedy(example_id)}, or leave it out with where="
-        )
-
     def _warn_of_other_class(self, example_id: int, other: int) -> None:
         """Name a class without an intact example once, when an example of another class replaces one of it."""
         label = self._table.label
         if label[example_id] == label[other]:
             return
-        lost = self._table.root(example_id).url, int(label[example_id])
+        lost = self._table.location(example_id)[0].url, int(label[example_id])
         if lost not in self._lost_classes:
             self._lost_classes.add(lost)
             _LOG.warning(
@@ -179,10 +146,12 @@ class RecordRecovery:
             )
 
     def _count(self, example_id: int, error: RecordError) -> None:
-        assert self._damaged is not None  # noqa: S101 - called only if damaged records are replaced
-        if not len(self._damaged.known(np.asarray([example_id]))):
+        """Count a damaged record that is replaced; raise the error that names it if none is, or too many are."""
+        if self._damaged is None or not len(self._damaged.known(np.asarray([example_id]))):
             self._sources.check_shard(example_id)
-        record, url = self._describe(example_id, error), self._table.root(example_id).url
+        if self._damaged is None:
+            raise RecordError(self._named(example_id, error)) from None
+        record, url = self._describe(example_id, error), self._table.location(example_id)[0].url
         try:
             is_new = self._damaged.add(record)
         except RecordError as above_limit:
@@ -202,18 +171,16 @@ class RecordRecovery:
         if problem := self._decoding_error(encoded, window, is_png=is_png):
             raise RecordError(f"its image does not decode: {problem}")
 
-    def _named(self, example_id: int, error: RecordError) -> RecordError:
-        self._sources.check_shard(example_id)
-        record = self._describe(example_id, error)
-        return RecordError(f"{self._table.root(example_id).url}/{record}; {self._remedy(example_id)}")
+    def _named(self, example_id: int, error: RecordError) -> str:
+        root, *_ = self._table.location(example_id)
+        return f"{root.url}/{self._describe(example_id, error)}; {self._remedy(example_id)}"
 
     def _remedy(self, example_id: int) -> str:
-        return f"run `shardkit verify`, then restore the shard or {made_again(self._table.root(example_id))}"
+        return f"run `shardkit verify`, then restore the shard or {made_again(self._table.location(example_id)[0])}"
 
     def _read(self, example_id: int) -> bytes:
         table = self._table
-        shard, _ = table.location(example_id)
-        root = table.root(example_id)
+        root, shard, _ = table.location(example_id)
         # Where the dataset is, not in its copy, and opened anew: what was read first may be damaged or replaced.
         start, length = int(table.offset[example_id]), int(table.length[example_id])
         try:
@@ -225,7 +192,7 @@ class RecordRecovery:
         return unframe(frame, length)
 
     def _describe(self, example_id: int, error: RecordError) -> DamagedRecord:
-        shard, number = self._table.location(example_id)
+        _, shard, number = self._table.location(example_id)
         problem = str(error)
         try:
             key = self._table.keys(np.asarray([example_id]))[0]

@@ -17,7 +17,6 @@ only the checksum counts.
 
 import contextlib
 import hashlib
-import io
 import logging
 import time
 from collections.abc import Sequence
@@ -95,8 +94,8 @@ class Sources:
 
     def check_shard(self, example_id: int) -> None:
         """Check that the shard of a damaged record is not another one: its manifest, and the keys before the record."""
-        _, number = self._table.location(example_id)
-        self._check_manifest(self._table.root(example_id))
+        root, _, number = self._table.location(example_id)
+        self._check_manifest(root)
         if self._key_name is not None:
             with contextlib.suppress(OSError):  # which does not show another shard
                 shard = int(self._table.shard_of(np.asarray([example_id]))[0])
@@ -209,9 +208,8 @@ class Sources:
         return damaged
 
     def _other_record(self, example_id: int, found: bytes | None) -> DataError:
-        shard, number = self._table.location(example_id)
-        key = self._table.keys(np.asarray([example_id]))[0]
-        return _replaced(f"{self._table.root(example_id).url}/{shard.path}", number, found, key)
+        root, shard, number = self._table.location(example_id)
+        return _replaced(f"{root.url}/{shard.path}", number, found, self._table.keys(np.asarray([example_id]))[0])
 
 
 def key_name(table: RecordTable) -> str | None:
@@ -240,17 +238,11 @@ def _state(root: Folder) -> Any:
 
 def _first_record(table: RecordTable, number: int) -> bytes | None:
     """Return the data of the first record of a shard; None if it cannot be read or is damaged."""
-    root, shard, first = table.roots[number], table.shards[number], int(table.starts[number])
-    stop = int(table.offset[first + 1]) if shard.num_examples > 1 else shard.num_bytes
-    start = int(table.offset[first])
+    path = table.shards[number].path
     try:
-        frame = root.read_range(shard.path, start, stop - start)
-        try:
-            return next(tfrecord.read_records(io.BytesIO(frame), name=shard.path))[1]
-        except RecordError:  # a longer record of another shard, or a damaged one
-            with root.open(shard.path) as file:
-                file.seek(start)
-                return next(tfrecord.read_records(file, name=shard.path))[1]
+        with table.roots[number].open(path) as file:
+            file.seek(int(table.offset[table.starts[number]]))
+            return next(tfrecord.read_records(file, name=path))[1]
     except (RecordError, OSError, StopIteration):
         return None
 

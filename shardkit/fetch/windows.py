@@ -76,14 +76,15 @@ def random_windows(
         return whole_windows(height, width)
     height, width = height.astype(np.float32), width.astype(np.float32)
     share, draw = drawn[: 2 * ATTEMPTS : 2], drawn[1 : 2 * ATTEMPTS : 2]
-    aspect = aspects(tuple(ratio))[(draw * np.float32(1 << RATIO_BITS)).astype(np.int32)]
+    step = (draw * np.float32(1 << RATIO_BITS)).astype(np.int32)
+    aspect = np.take_along_axis(aspects(tuple(ratio))[:, np.newaxis], step, axis=0)
     area = height * width * (np.float32(scale[0]) + np.float32(scale[1] - scale[0]) * share)
     tall, wide = np.round(np.sqrt(area / aspect)), np.round(np.sqrt(area * aspect))
     fits = (tall >= 1) & (tall <= height) & (wide >= 1) & (wide <= width)
-    found, first, each = fits.any(axis=0), fits.argmax(axis=0), np.arange(len(height))
+    found, first = np.any(fits, axis=0), np.argmax(fits, axis=0)[np.newaxis]
     centre_tall, centre_wide = _centre(height, width, ratio)
-    tall = np.where(found, tall[first, each], centre_tall)
-    wide = np.where(found, wide[first, each], centre_wide)
+    tall = np.where(found, np.take_along_axis(tall, first, axis=0)[0], centre_tall)
+    wide = np.where(found, np.take_along_axis(wide, first, axis=0)[0], centre_wide)
     # A drawn window has a random position.
     down, right = height - tall, width - wide
     top = np.floor(np.where(found, drawn[-2] * (down + 1), down / 2))

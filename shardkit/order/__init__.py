@@ -1,7 +1,7 @@
 """The order of examples: pure functions from positions to example ids, one file per order.
 
-`shardkit.fetch` calls these. The TensorFlow ops of `shardkit.reader.operations`, for other processes, are tested
-against them. Golden files guarantee that the order of a seed never changes.
+`shardkit.fetch` calls these, and `shardkit.reader.operations` makes the operations of other processes' graphs of them.
+Golden files guarantee that the order of a seed never changes.
 """
 
 from shardkit.order import permutation, sequential

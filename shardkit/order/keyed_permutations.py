@@ -5,6 +5,8 @@ neighbouring positions belong to different windows or classes. The key of an ele
 words of `permute` for the epoch, with the number of the window or class mixed into every word.
 """
 
+from typing import Any
+
 import numpy as np
 import numpy.typing as npt
 
@@ -54,18 +56,18 @@ def permute_ranges(
     columns = -(-sizes // rows)
     distinct, which = np.unique(epochs, return_inverse=True)
     words, which = permutation.key_words(seed, distinct, rounds + 1), which.reshape(-1)
-    made = np.array(index, dtype=np.int64)
-    walking = np.arange(len(made))
-    while walking.size:
+
+    def encipher(ids: Any, walking: Any) -> Any:
         height, width = rows[walking], columns[walking]
-        row, column = made[walking] // width, made[walking] % width
+        row, column = ids // width, ids % width
         for r in range(0, rounds, 2):
             # Word by word: all words at once would take 200 MB for a million elements.
             keys = permutation.mix32(words[which[walking], r : r + 2].reshape(-1, 4).T ^ streams[walking])
             row = _add_hash(row, height, column, keys[0], keys[1])
             column = _add_hash(column, width, row, keys[2], keys[3])
-        made[walking] = row * width + column
-        walking = walking[made[walking] >= sizes[walking]]
+        return row * width + column
+
+    made = permutation.cycle_walk(index, encipher, lambda ids, walking: ids >= sizes[walking])
     return permutation.swap_first_two(made, permutation.mix32(words[which, -1, 0] ^ streams), sizes)
 
 

@@ -17,12 +17,15 @@ examples could never occur, and half of those of 24, which use the rectangle of 
 
 TensorFlow's ``index_shuffle`` is one kernel and faster, but it is not used here: it is experimental and TensorFlow may
 change its numbers, while these must never change; it permutes well only with hashed key words and 8 or more rounds; and
-without TensorFlow nothing could list the examples of a step. The graph must give the same numbers as NumPy, so only
-operations that are exact in int64 everywhere are used. Every product stays below 2**63, so nothing depends on overflow,
-on unsigned kernels (TensorFlow has few on CPU) or on shifting a negative number.
+without TensorFlow nothing could list the examples of a step. A graph must give the same numbers as NumPy (see
+`shardkit.reader.operations`), so only operations that are exact in int64 everywhere are used. Every product stays below
+2**63, so nothing depends on overflow, on unsigned kernels (TensorFlow has few on CPU) or on shifting a negative number.
 """
 
+import functools
 import math
+from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -68,12 +71,22 @@ def permute(positions: npt.NDArray[np.int64], *, num_examples: int, seed: int) -
     epochs, which = np.unique(positions // num_examples, return_inverse=True)
     which = which.reshape(-1)
     words = key_words(seed, epochs, num_rounds(num_examples) + 1)
-    ids = positions % num_examples
-    walking = np.arange(len(ids))
-    while walking.size:
-        ids[walking] = _encipher(ids[walking], words, which[walking], rows, columns)
-        walking = walking[ids[walking] >= num_examples]
+    ids: npt.NDArray[np.int64] = cycle_walk(
+        positions % num_examples,
+        lambda ids, walking: _encipher(ids, words, which[walking], rows, columns),
+        lambda ids, _: ids >= num_examples,
+    )
     return swap_first_two(ids, words[which, -1, 0], num_examples)
+
+
+@functools.singledispatch
+def cycle_walk(ids: Any, encipher: Callable[[Any, Any], Any], is_outside: Callable[[Any, Any], Any]) -> Any:
+    """Encipher ids, int64[n], until each is inside its range; both functions also get their places in the array."""
+    ids, walking = ids.copy(), np.arange(len(ids))
+    while walking.size:
+        ids[walking] = encipher(ids[walking], walking)
+        walking = walking[is_outside(ids[walking], walking)]
+    return ids
 
 
 def invert(
@@ -100,20 +113,22 @@ def invert(
     epochs, which = np.unique(epochs, return_inverse=True)
     which = which.reshape(-1)
     words = key_words(seed, epochs, num_rounds(num_examples) + 1)
-    places = swap_first_two(places, words[which, -1, 0], num_examples)
-    walking = np.arange(len(places))
-    while walking.size:
-        places[walking] = _decipher(places[walking], words, which[walking], rows, columns)
-        walking = walking[places[walking] >= num_examples]
-    return places
+    found: npt.NDArray[np.int64] = cycle_walk(
+        swap_first_two(places, words[which, -1, 0], num_examples),
+        lambda places, walking: _decipher(places, words, which[walking], rows, columns),
+        lambda places, _: places >= num_examples,
+    )
+    return found
 
 
-def checked_positions(positions: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+def checked_positions(positions: Any) -> Any:
     """Return positions as int64.
 
     Raises:
         CallError: A position is negative.
     """
+    if not isinstance(positions, np.ndarray):  # of a graph, whose positions are a range from 0 or more
+        return positions
     positions = np.asarray(positions, dtype=np.int64)
     if positions.size and positions.min() < 0:
         raise CallError(f"position {positions.min()} is negative; positions count from 0")
@@ -147,6 +162,7 @@ def num_rounds(num_examples: int) -> int:
     return ROUNDS_IF_FEW if num_examples < FEW_EXAMPLES else ROUNDS
 
 
+@functools.lru_cache  # each plan of some hundred examples asks for them
 def seed_words(seed: int, rounds: int) -> npt.NDArray[np.int64]:
     """Return int64[2, rounds, 2] of 32-bit words, hashed from the seed alone; a graph stores them as a constant.
 
@@ -173,7 +189,7 @@ def key_words(seed: int, epochs: npt.NDArray[np.int64], rounds: int) -> npt.NDAr
             swap of `swap_first_two`.
     """
     first, second = seed_words(seed, rounds)
-    epochs = np.asarray(epochs, dtype=np.int64).reshape(-1, 1, 1)
+    epochs = epochs.reshape(-1, 1, 1)
     return mix32(mix32(first ^ (epochs & LOW_32)) ^ second ^ (epochs >> 32))
 
 
@@ -194,7 +210,7 @@ def swap_first_two(
         words: int64[n], the key word of each id's permutation.
         sizes: Number of examples of each permutation; with a single example nothing is swapped.
     """
-    swapped: npt.NDArray[np.int64] = ids ^ (words & (ids < 2) & (np.asarray(sizes) > 1))
+    swapped: npt.NDArray[np.int64] = ids ^ (words & (ids < 2) & (sizes > 1))
     return swapped
 
 
@@ -238,5 +254,4 @@ def _add_hash(
     x ^= words[which, 1]
     x = ((x ^ (x >> SHIFT_2)) * MULTIPLIER_2) & LOW_32
     total: npt.NDArray[np.int64] = half + ((x * size) >> 32)
-    total[total >= size] -= size
-    return total
+    return np.where(total >= size, total - size, total)

@@ -35,16 +35,13 @@ class ClassSampling:
         schedule: Schedule of C classes.
         members: int64[N], the ids of class 0, then those of class 1, and so on; ascending within a class.
         starts: int64[C + 1]; the ids of class c are members[starts[c]:starts[c + 1]].
+        rounds: Rounds of the network that permutes a class: enough for the smallest class that is drawn.
     """
 
     schedule: Schedule
     members: _Ints
     starts: _Ints
-
-    @property
-    def rounds(self) -> int:
-        """Rounds of the network that permutes a class: enough for the smallest class that is drawn."""
-        return permutation.num_rounds(int(np.diff(self.starts)[self.schedule.shares > 0].min()))
+    rounds: int
 
 
 def class_balanced(labels: _Labels, *, num_classes: int, seed: int) -> ClassSampling:
@@ -167,4 +164,6 @@ def _count(labels: _Labels, num_classes: int) -> _Ints:
 def _sampling(labels: _Labels, weights: npt.NDArray[np.float64], seed: int) -> ClassSampling:
     counts = np.bincount(labels, minlength=len(weights))
     members = np.argsort(labels, kind="stable")
-    return ClassSampling(make_schedule(weights.tolist(), seed=seed), members, np.concatenate(([0], np.cumsum(counts))))
+    schedule = make_schedule(weights.tolist(), seed=seed)
+    rounds = permutation.num_rounds(int(counts[weights > 0].min()))
+    return ClassSampling(schedule, members, np.concatenate(([0], np.cumsum(counts))), rounds)

@@ -1,7 +1,7 @@
 """Read a dataset in trainers: the dataset on disk becomes the `tf.data` input function of each worker.
 
 Only this package imports TensorFlow. Here is what users call. What is read, and in which order, is in `shardkit.fetch`.
-The subpackages: `arguments`, restarting after an error (`records`), decoding of `images`, start and restore of
+The subpackages: `arguments`, decoding of `images`, start and restore of
 `iterators`, the `cache` on disk, `remote` workers and the `operations` that they run, Keras' `callbacks`, and `bench`,
 what `shardkit bench` measures. Nothing of the conversion belongs here.
 """

@@ -18,7 +18,7 @@ from shardkit.order import sequential, steps_per_epoch
 from shardkit.order.batches import MAX_STEP
 from shardkit.reader import input_contexts, pipeline
 from shardkit.reader.arguments.reading import check_start_step
-from shardkit.reader.iterators.iterator_watch import IteratorWatch, WatchedStart, mark_padding
+from shardkit.reader.iterators.iterator_watch import IteratorWatch, mark_padding
 from shardkit.reader.iterators.start_steps import (
     StartStep,
     check_start,
@@ -27,7 +27,7 @@ from shardkit.reader.iterators.start_steps import (
 )
 from shardkit.reader.not_data import NotData
 from shardkit.reader.pipeline_spec import PipelineSpec
-from shardkit.reader.remote import IndependentStreams, Placement, check_traced
+from shardkit.reader.remote import build_elsewhere, check_traced
 
 UNKNOWN = "DATASET"
 # A callback sees batches, not where they come from: the datasets that this process was asked to train on, for messages.
@@ -46,8 +46,8 @@ class DatasetFn(NotData):
         watch: What is known of the iterators of this function's datasets, for callbacks.
     """
 
-    def __init__(self, spec: PipelineSpec, placement: Placement | None, class_names: Sequence[str]) -> None:
-        self.spec, self._placement, self.class_names = spec, placement, list(class_names)
+    def __init__(self, spec: PipelineSpec, class_names: Sequence[str]) -> None:
+        self.spec, self.class_names = spec, list(class_names)
         self._element_spec: Any = None  # of a whole global batch, once a dataset of such batches was made
         options, start_step = spec.options, spec.options.start_step
         self._table, self._options, self._order = spec.table, options, spec.order
@@ -74,7 +74,7 @@ class DatasetFn(NotData):
             CallError: The batch does not divide over the context's pipelines and replicas, a strategy's context was not
                 passed on, or `start_step` was assigned a step that does not exist.
         """
-        check_traced(self._placement)
+        check_traced(independent_workers=self._options.independent_workers)
         if context is None:
             input_contexts.check_no_context_is_lost()
             context = tf.distribute.InputContext()
@@ -88,13 +88,14 @@ class DatasetFn(NotData):
         layout = input_contexts.layout_of(context, self._options.global_batch_size)
         if self._order is not None:
             self._order.check_workers(layout.num_workers)
-        start_step = StartStep(self._start_step, self._num_steps)
+        note = None
         if tf.executing_eagerly():
-            check_start(int(start_step), self._num_steps)
-            start_step = WatchedStart(self._start_step, self._num_steps, self.watch)
+            check_start(int(self._start_step), self._num_steps)
+            note = self.watch.noting()
+        start_step = StartStep(self._start_step, self._num_steps, note)
         spec = replace(self.spec, layout=layout, start_step=start_step)
-        if self._placement is not None:
-            dataset = self._placement(spec)
+        if self._options.are_others_reading:
+            dataset = build_elsewhere(spec)
         else:
             dataset = pipeline.build(spec)
             if layout.per_replica_batch_size == layout.global_batch_size:
@@ -111,7 +112,7 @@ class DatasetFn(NotData):
         def num_steps() -> Any:
             return tf.constant(max(0, self.steps_per_epoch - int(start_step)), tf.int64)
 
-        if self._placement is None:
+        if not self._options.are_others_reading:
             num_batches = int(num_steps()) * batches_per_step
             made = dataset
             dataset = dataset_per_iterator(lambda: made, made.element_spec, keep=made, num_elements=num_batches)
@@ -136,7 +137,7 @@ class DatasetFn(NotData):
 
     @start_step.setter
     def start_step(self, step: int) -> None:
-        step = check_start_step(step, independent_workers=isinstance(self._placement, IndependentStreams))
+        step = check_start_step(step, independent_workers=self._options.independent_workers)
         check_start(step, self._num_steps)
         if not self._options.training:
             warn_of_skipped_steps(step, self.steps_per_epoch, self._options.split)

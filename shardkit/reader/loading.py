@@ -24,7 +24,6 @@ from shardkit.options.words import shell_command
 from shardkit.order import BatchLayout, steps_per_epoch
 from shardkit.order.blocks import BLOCK_RECORDS
 from shardkit.order.training import check_order
-from shardkit.reader.arguments.images import ImageOptions
 from shardkit.reader.arguments.reading import ReadArguments
 from shardkit.reader.arguments.values import AUTO_BYTES, Cache, Memory
 from shardkit.reader.cache.shard_cache import ShardCache
@@ -33,7 +32,6 @@ from shardkit.reader.images.held import hold_pixels, pixel_shape
 from shardkit.reader.input_contexts import TO_EVALUATE
 from shardkit.reader.iterators.start_steps import check_start
 from shardkit.reader.pipeline_spec import PipelineSpec
-from shardkit.reader.remote import choose_placement
 
 _EVALUATION_SPLITS = {"validation", "test"}
 _PACKAGE = os.path.dirname(os.path.dirname(__file__)) + os.sep
@@ -45,7 +43,6 @@ _LOG = logging.getLogger(__name__)
 
 def load_dataset_fn(given: ReadArguments) -> DatasetFn:
     """Return the input function of validated arguments."""
-    placement = choose_placement(given.remote_service, independent_workers=given.independent_workers)
     source: Manifest | Mixture
     if isinstance(given.dataset, list):
         source = make_mixture(given.dataset)
@@ -90,9 +87,8 @@ def load_dataset_fn(given: ReadArguments) -> DatasetFn:
         table,
         replace(given, split=manifests[0].split_name(given.split), image_size=None),
         order,
-        image=None
-        if given.images is None
-        else ImageOptions.of(given.images, training=given.training, has_boxes=OBJECT_LABELS in table.features),
+        image=given.images
+        and given.images.resolved(training=given.training, has_boxes=OBJECT_LABELS in table.features),
         class_weights=None if given.sample_weight is None else class_weights(table, classes, given.sample_weight),
         damaged=None if given.max_corrupt is None else DamagedRecords(given.max_corrupt),
         pixels=None,
@@ -101,14 +97,14 @@ def load_dataset_fn(given: ReadArguments) -> DatasetFn:
     )
     if isinstance(given.cache, Cache):  # last: a call that is refused copies nothing
         spec = replace(spec, table=with_local_copies(table, given.cache))
-    elif placement is None and given.cache is not None:
+    elif not given.are_others_reading and given.cache is not None:
         spec = _held(spec)
     if spec.table.held is None and spec.pixels is None and not spec.table.has_copies:
         record_by_record = given.training and given.block_order is None
-        check_remote_reading(table, record_by_record=record_by_record, elsewhere=placement is not None)
+        check_remote_reading(table, record_by_record=record_by_record, elsewhere=given.are_others_reading)
     if given.training:
         remember_training([manifest.root.url for manifest in manifests])
-    return DatasetFn(spec, placement, classes)
+    return DatasetFn(spec, classes)
 
 
 def _held(spec: PipelineSpec) -> PipelineSpec:

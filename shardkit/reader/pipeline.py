@@ -8,14 +8,15 @@
 Fetching is stateful and decoding is not. With `enable_op_determinism`, TensorFlow runs stateful maps on one thread, so
 decoding is a map of its own.
 
-Where other processes run the graph, nothing calls Python: the order and all draws are operations, and each record is
-read by itself, see `remote`.
+Where other processes run the graph, nothing calls Python: NumPy's functions become operations, and each record is read
+by itself, see `remote` and `operations`.
 
 The order is arithmetic, so the source is a range: starting at step k costs the same as starting at step 0.
 """
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import tensorflow as tf
@@ -25,15 +26,15 @@ from shardkit.dataset.stored_names import DERIVED
 from shardkit.errors import CallError
 from shardkit.fetch.places import BATCH_SEED, IS_EXAMPLE, KEY_HASH
 from shardkit.fetch.sources import KEY
-from shardkit.reader.fetching import Fetching, unbatched
+from shardkit.reader.fetching import check_keys, fetched_chunks, find_causes, make_fetcher, unbatched
 from shardkit.reader.images.annotations import move_annotations, targets
 from shardkit.reader.images.decoding import pixels_of_chunk, pixels_of_example
 from shardkit.reader.images.held import pixel_shape
-from shardkit.reader.operations.reading import ReadInstructions, manifest_check, read_record
+from shardkit.reader.operations.reading import manifest_check, read_instructions, read_record
 from shardkit.reader.parsing import Parser
 from shardkit.reader.pipeline_spec import PipelineSpec
 from shardkit.reader.python_calls import without_autograph
-from shardkit.reader.records.retry import retry_failed_steps
+from shardkit.reader.retry import retry_failed_steps
 
 # Columns of an example whose record is parsed with its batch.
 _BESIDE_RECORDS = ("weight", "dataset", *sorted(DERIVED))
@@ -59,13 +60,16 @@ class NotDenseError(Exception):
 
 
 def _for_this_process(spec: PipelineSpec) -> Any:
-    fetching = Fetching(spec)
-    chunks = fetching.chunks()
-    batch = _Batching(spec, fetching.check_keys() if fetching.compares_keys else None)
+    fetcher = make_fetcher(spec)
+    chunks = fetched_chunks(spec, fetcher)
+    # Copies are verified when made, and never replaced; what is held is compared when it is read.
+    is_verified = spec.table.has_copies or spec.table.held is not None
+    compares_keys = spec.wanted.has_record and fetcher.sources.have_keys and not is_verified
+    check = check_keys(fetcher) if compares_keys else None
     dataset = retry_failed_steps(
         _first_step(spec.start_step),
-        lambda step: batch(chunks(step)),
-        fetching.find_causes(),
+        lambda step: _batches(spec, chunks(step), check),
+        find_causes(spec, fetcher),
         lambda batch, _: batch[_ELEMENT],
         spec.end_step,
         spec.layout.replicas_per_worker,
@@ -79,14 +83,14 @@ def _for_this_process(spec: PipelineSpec) -> Any:
 
 
 def _for_other_processes(spec: PipelineSpec) -> Any:
-    instructions, start_step = ReadInstructions(spec), spec.start_step
-    batch, check = _Batching(spec), manifest_check(spec.table)
+    instructions, start_step = read_instructions(spec), spec.start_step
+    check = manifest_check(spec.table)
     size = spec.layout.per_worker_batch_size
 
     def batches(step: Any) -> Any:
         blocks = tf.data.Dataset.range(step * size, spec.end_step * size, spec.block_size).map(instructions)
         examples = unbatched(blocks.prefetch(1))
-        return batch(parallel_map(examples, read_record).batch(spec.chunk_size, drop_remainder=True))
+        return _batches(spec, parallel_map(examples, read_record).batch(spec.chunk_size, drop_remainder=True))
 
     # A tf.data service divides the range of places among its workers, so the range has to be the source.
     if isinstance(start_step, int):
@@ -108,37 +112,29 @@ def _first_step(start_step: Any) -> Any:
     return start_step.as_dataset()
 
 
-class _Batching:
-    """From chunks of examples with their records to batches of elements, next to the columns that a check needs."""
-
-    def __init__(self, spec: PipelineSpec, check_keys: Callable[[Any], Any] | None = None) -> None:
-        table = spec.table
-        self._spec, self._check_keys, self._compares_keys = spec, check_keys, check_keys is not None
-        chosen = spec.options.features
-        stored = table.features
-        if chosen is not None:
-            stored = {name: one for name, one in stored.items() if name in {*chosen, KEY}}
-        self._parser = Parser(stored, table.num_classes, table.relabelling, table.stored_as)
-
-    def __call__(self, chunks: Any) -> Any:
-        options, size = self._spec.options, self._spec.layout.per_replica_batch_size
-        chunk = self._spec.chunk_size
-        make = _MakeElements(self._spec, self._parser, compares_keys=self._compares_keys)
-        dataset = chunks.map(make) if self._spec.is_ready else parallel_map(chunks, make)
-        if self._spec.decodes and chunk == 1:
-            dataset = dataset.batch(size, drop_remainder=True)
-        elif chunk < size:
-            dataset = dataset.batch(size // chunk, drop_remainder=True).map(without_autograph(_joined))
-        if options.has_short_batch:
-            dataset = parallel_map(dataset, _drop_padding)
-        if self._spec.image is None and options.map_fn is None and not self._spec.has_indexed_features:
-            parse = _ParseBatch(self._parser, options.features, compares_keys=self._compares_keys)
-            dataset = parallel_map(dataset, parse)
-        if self._check_keys is not None:
-            dataset = dataset.map(without_autograph(self._check_keys))
-        if options.batch_map_fn is not None:
-            dataset = parallel_map(dataset, _MapBatch(options.batch_map_fn))
-        return dataset.prefetch(tf.data.AUTOTUNE)
+def _batches(spec: PipelineSpec, chunks: Any, check: Callable[[Any], Any] | None = None) -> Any:
+    """Return batches of elements, next to the columns that a check needs, of chunks of examples with their records."""
+    table, options, size = spec.table, spec.options, spec.layout.per_replica_batch_size
+    stored, chunk, compares_keys = table.features, spec.chunk_size, check is not None
+    if options.features is not None:
+        stored = {name: one for name, one in stored.items() if name in {*options.features, KEY}}
+    parser = Parser(stored, table.num_classes, table.relabelling, table.stored_as)
+    make = _MakeElements(spec, parser, compares_keys=compares_keys)
+    dataset = chunks.map(make) if spec.is_ready else parallel_map(chunks, make)
+    if spec.decodes and chunk == 1:
+        dataset = dataset.batch(size, drop_remainder=True)
+    elif chunk < size:
+        dataset = dataset.batch(size // chunk, drop_remainder=True).map(without_autograph(_joined))
+    if options.has_short_batch:
+        dataset = parallel_map(dataset, _drop_padding)
+    if spec.image is None and options.map_fn is None and not spec.has_indexed_features:
+        parse = partial(_parsed, parser=parser, features=options.features, compares_keys=compares_keys)
+        dataset = parallel_map(dataset, parse)
+    if check is not None:
+        dataset = dataset.map(without_autograph(check))
+    if options.batch_map_fn is not None:
+        dataset = parallel_map(dataset, partial(_mapped, batch_map_fn=tf.function(options.batch_map_fn)))
+    return dataset.prefetch(tf.data.AUTOTUNE)
 
 
 def _joined(chunks: Any) -> Any:
@@ -160,32 +156,26 @@ class _MakeElements:
     """
 
     def __init__(self, spec: PipelineSpec, parser: Parser, *, compares_keys: bool) -> None:
-        table, options = spec.table, spec.options
-        self._options, self._image, self._parser, self._compares_keys = options, spec.image, parser, compares_keys
-        self._chunk_size, self._has_label_column = spec.chunk_size, spec.has_label_column
-        self._indexed = (*(options.features or ()), "weight") if spec.has_indexed_features else None
-        self._has_images_only, self._decodes = spec.has_images_only, spec.decodes
-        shape = None if spec.image is None else pixel_shape(table, spec.image)
-        self._have_size = spec.image is not None and shape is not None and shape[:2] == tuple(spec.image.size)
-        self._has_annotations = bool({MASK, OBJECT_LABELS} & set(table.features))
-        self._has_class, self._num_classes = table.has_class, table.num_classes
-        self._map_fn = None if options.map_fn is None else tf.function(options.map_fn)
+        table, image, map_fn = spec.table, spec.image, spec.options.map_fn
+        self._spec, self._parser, self._compares_keys, self._chunk_size = spec, parser, compares_keys, spec.chunk_size
+        shape = None if image is None else pixel_shape(table, image)
+        self._have_size = image is not None and shape is not None and shape[:2] == tuple(image.size)
+        self._map_fn = None if map_fn is None else tf.function(map_fn)
         self._all_are_png = table.is_png is not None and bool(table.is_png.all())
 
     @without_autograph
     def __call__(self, columns: dict[str, Any]) -> Any:
+        spec, image = self._spec, self._spec.image
         of_batch = {name: columns[name] for name in _OF_BATCH if name in columns}
-        image, map_fn = self._image, self._map_fn
-        if image is None and map_fn is None:
-            names = self._indexed or ("record", *_BESIDE_RECORDS)
-            element = {name: columns[name] for name in names if name in columns}
-            return of_batch | {_ELEMENT: element}
+        if image is None and self._map_fn is None:
+            indexed = spec.has_indexed_features
+            names = (*(spec.options.features or ()), "weight") if indexed else ("record", *_BESIDE_RECORDS)
+            return of_batch | {_ELEMENT: {name: columns[name] for name in names if name in columns}}
         if self._all_are_png:
             columns["is_png"] = True
-        if image is not None and self._has_images_only and (self._chunk_size > 1 or not self._decodes):
-            return of_batch | {
-                _ELEMENT: self._labelled(pixels_of_chunk(columns, image, have_size=self._have_size), columns)
-            }
+        if image is not None and spec.has_images_only and (self._chunk_size > 1 or not spec.decodes):
+            pixels = pixels_of_chunk(columns, image, have_size=self._have_size)
+            return of_batch | {_ELEMENT: self._labelled(pixels, columns)}
         made = [self._one(row) for row in _rows(columns, self._chunk_size)]
         if self._chunk_size == 1:
             return {name: one[0] for name, one in of_batch.items()} | made[0]
@@ -194,7 +184,7 @@ class _MakeElements:
     def _one(self, columns: dict[str, Any]) -> dict[str, Any]:
         """Return the element of one example, and its key if that is compared."""
         # Parsing takes a tenth of the time of decoding.
-        if self._map_fn is None and self._has_label_column:
+        if self._map_fn is None and self._spec.has_label_column:
             return {_ELEMENT: self._element(columns, {})}
         features = self._parser.one(columns["record"], columns.get("dataset"))
         key = {KEY: features[KEY]} if self._compares_keys else {}
@@ -202,15 +192,15 @@ class _MakeElements:
         return key | {_ELEMENT: self._element(columns, features)}
 
     def _element(self, columns: dict[str, Any], features: dict[str, Any]) -> Any:
-        image, map_fn = self._image, self._map_fn
+        image, map_fn = self._spec.image, self._map_fn
         if image is not None:
             features = move_annotations(features, columns["window"], columns.get("flip"), image)
             features["image"] = pixels_of_example(columns, image)
         if map_fn is not None:
             element = check_element("map_fn", map_fn(features, columns["seed"]))
-        elif self._has_label_column:
+        elif self._spec.has_label_column:
             return self._labelled(features["image"], columns)
-        elif self._has_annotations and image is not None:
+        elif image is not None and {MASK, OBJECT_LABELS} & set(self._spec.table.features):
             element = features["image"], targets(features, image.max_boxes)
         else:
             element = features["image"], self._parser.label(features)
@@ -218,10 +208,11 @@ class _MakeElements:
 
     def _labelled(self, pixels: Any, columns: dict[str, Any]) -> Any:
         """Return an element, or those of a chunk, whose label is a column."""
-        if not self._has_class:
+        table, label = self._spec.table, columns["label"]
+        if not table.has_class:
             return _weighted(pixels, columns)
-        label = columns["label"]
-        return _weighted((pixels, tf.one_hot(label, self._num_classes) if self._options.one_hot else label), columns)
+        label = tf.one_hot(label, table.num_classes) if self._spec.options.one_hot else label
+        return _weighted((pixels, label), columns)
 
 
 def _weighted(element: Any, columns: dict[str, Any]) -> Any:
@@ -260,33 +251,23 @@ def _first_rows(rows: Any, count: Any) -> Any:
     return rows[:count]
 
 
-class _MapBatch:
+def _mapped(batch: dict[str, Any], *, batch_map_fn: Callable[..., Any]) -> dict[str, Any]:
     """Call the user's `batch_map_fn`, with a seed from the position of the batch's first example."""
-
-    def __init__(self, batch_map_fn: Any) -> None:
-        self._batch_map_fn = tf.function(batch_map_fn)
-
-    @without_autograph
-    def __call__(self, batch: dict[str, Any]) -> dict[str, Any]:
-        seed = batch.pop(BATCH_SEED)[0]
-        return batch | {_ELEMENT: check_element("batch_map_fn", self._batch_map_fn(batch[_ELEMENT], seed))}
+    seed = batch.pop(BATCH_SEED)[0]
+    return batch | {_ELEMENT: check_element("batch_map_fn", batch_map_fn(batch[_ELEMENT], seed))}
 
 
-class _ParseBatch:
+def _parsed(
+    batch: dict[str, Any], *, parser: Parser, features: Sequence[str] | None, compares_keys: bool
+) -> dict[str, Any]:
     """From the records of a batch to their features, next to the batch's other columns."""
-
-    def __init__(self, parser: Parser, features: Sequence[str] | None, *, compares_keys: bool) -> None:
-        self._parser, self._features, self._compares_keys = parser, features, compares_keys
-
-    @without_autograph
-    def __call__(self, batch: dict[str, Any]) -> dict[str, Any]:
-        element = batch[_ELEMENT]
-        parsed = self._parser.batch(element.pop("record"), element.pop("dataset", None))
-        keys = {KEY: parsed[KEY]} if self._compares_keys else {}
-        made = parsed | element
-        if self._features is not None:
-            made = {name: made[name] for name in (*self._features, "weight") if name in made}
-        return batch | keys | {_ELEMENT: made}
+    element = batch[_ELEMENT]
+    parsed = parser.batch(element.pop("record"), element.pop("dataset", None))
+    keys = {KEY: parsed[KEY]} if compares_keys else {}
+    made = parsed | element
+    if features is not None:
+        made = {name: made[name] for name in (*features, "weight") if name in made}
+    return batch | keys | {_ELEMENT: made}
 
 
 def check_element(name: str, result: Any) -> Any:

@@ -13,7 +13,7 @@ from shardkit.fetch.table.records import RecordTable
 from shardkit.order import BatchLayout, steps_per_epoch
 from shardkit.order.batches import MAX_STEP
 from shardkit.order.training import Order
-from shardkit.reader.arguments.images import ImageOptions
+from shardkit.reader.arguments.images import Images
 from shardkit.reader.arguments.reading import ReadArguments
 from shardkit.reader.iterators.start_steps import RandomStart, StartStep
 
@@ -36,7 +36,7 @@ class PipelineSpec:
     table: RecordTable
     options: ReadArguments
     order: Order | None  # None in evaluation, which reads in file order
-    image: ImageOptions | None  # None for the stored features, with encoded images
+    image: Images | None  # None for the stored features, with encoded images
     class_weights: tuple[float, ...] | None  # in label order; each training element ends with its class's weight
     damaged: DamagedRecords | None  # those replaced, shared by all pipelines; None to stop at the first one
     pixels: HeldPixels | None  # the decoded images, if they are held in memory
@@ -65,7 +65,7 @@ class PipelineSpec:
         return Wanted(
             options.seed,
             None if self.image is None else self.image.crops,
-            has_record=not is_indexed,
+            has_record=self.is_remote or not is_indexed,
             has_image=decodes or (self.has_indexed_features and IMAGE in features),
             has_size=self.has_indexed_features and not {"height", "width"}.isdisjoint(features),
             has_seed=options.map_fn is not None,

@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 import tensorflow as tf
 
-from shardkit.fetch.table.records import aligned
+from shardkit.fetch.memory import ALIGNMENT
 
 _CALLABLE, _STOPPED = 0, 1
 # From the graph's look at the memory until Python is entered; microseconds, if the interpreter is free.
@@ -66,28 +66,29 @@ _calls = _Calls()
 atexit.register(_calls.stop)
 
 
-def callable_in_graph(method: Callable[..., Any], types: list[tf.DType]) -> Callable[..., Any]:
-    """Return a graph function that calls a bound method with tensors and returns tensors of those types.
+def callable_in_graph(owner: Any, function: Callable[..., Any], types: list[tf.DType]) -> Callable[..., Any]:
+    """Return a graph function that calls a function with its owner and tensors, and returns tensors of those types.
 
-    TensorFlow keeps the function that `tf.numpy_function` is given until the process ends, and with a bound method its
-    object: here a table of 36 MB for a million examples, for each input function. So it is given a weak reference, and
-    a variable that the graph reads for the call keeps the object alive.
+    TensorFlow keeps the function that `tf.numpy_function` is given until the process ends, so neither it nor what it
+    refers to must refer to the owner: here a table of 36 MB for a million examples, for each input function. It gets a
+    weak reference, and a variable that the graph reads for the call keeps the owner alive.
     """
-    # The object must not refer to the function returned here: Python cannot collect a cycle through TensorFlow.
-    memory = aligned(1, np.int64).view(_Memory)
-    memory[0], memory.owner = _CALLABLE, method.__self__  # type: ignore[attr-defined]
+    # The owner must not refer to the function returned here: Python cannot collect a cycle through TensorFlow.
+    raw = np.empty(2 * ALIGNMENT, np.uint8)
+    memory = raw[-raw.ctypes.data % ALIGNMENT :][:8].view(np.int64).view(_Memory)
+    memory[0], memory.owner = _CALLABLE, owner
     _calls.add(memory)
-    alive = column_lookup(memory, remote=False)
-    weak = weakref.WeakMethod(method)
+    borrowed = _borrowed(memory)
+    weak = weakref.ref(owner)
 
     def call(_: npt.NDArray[np.int64], *values: Any) -> Any:
         with _calls:
             found = weak()
             assert found is not None  # noqa: S101 - the first argument keeps it
-            return found(*values)
+            return function(found, *values)
 
     def in_graph(*tensors: Any) -> list[Any]:
-        state = alive(tf.constant(0, tf.int64))
+        state = tf.reshape(tf.raw_ops.ReadVariableOp(resource=borrowed, dtype=tf.int64), [])
         is_callable = tf.raw_ops.Assert(condition=tf.equal(state, _CALLABLE), data=["the interpreter exits"])
         with tf.control_dependencies([is_callable]):
             results = tf.numpy_function(call, [state, *tensors], types)
@@ -111,21 +112,14 @@ def without_autograph(function: Function) -> Function:
 ANONYMOUS = "cd2c89b7-88b7-44c8-ad83-06c2a9158347"
 
 
-def column_lookup(column: npt.NDArray[Any], *, remote: bool) -> Callable[[Any], Any]:
-    """Return a graph function that looks up values of a column by id: int64[n] to [n]."""
+def _borrowed(memory: npt.NDArray[np.int64]) -> Any:
+    """Return the handle of a variable whose value is what the memory holds at the time; it keeps the memory alive.
+
+    For each iterator, tf.data copies the tensors of a pipeline, because it rewrites its graph, but not variables. A
+    tf.Variable would be mirrored by a strategy on each of its devices.
+    """
     with tf.device("CPU:0"):
-        # tf.constant would copy: 20 million rows of all columns are 700 MiB. The column is aligned for this.
-        tensor = tf.experimental.dlpack.from_dlpack(column.__dlpack__())
-        if remote:
-            return lambda ids: tf.gather(tensor, ids)
-        # For each iterator, tf.data copies the tensors of a pipeline, because it rewrites its graph, but not variables.
-        # A tf.Variable would be mirrored by a strategy on each of its devices; ResourceGather would copy, too.
-        variable = tf.raw_ops.VarHandleOp(dtype=tensor.dtype, shape=tensor.shape, shared_name=ANONYMOUS)
+        variable = tf.raw_ops.VarHandleOp(dtype=tf.int64, shape=memory.shape, shared_name=ANONYMOUS)
+        tensor = tf.experimental.dlpack.from_dlpack(memory.__dlpack__())
         tf.raw_ops.AssignVariableOp(resource=variable, value=tensor)
-
-        def rows(ids: Any) -> Any:
-            values = tf.raw_ops.ReadVariableOp(resource=variable, dtype=tensor.dtype)
-            values.set_shape(tensor.shape)
-            return tf.gather(values, ids)
-
-        return rows
+        return variable

@@ -25,14 +25,14 @@ the middle, with blocks of 4 steps. The dispatcher's `fault_tolerant_mode` is fo
 
 import socket
 import time
-from dataclasses import dataclass, replace
-from typing import Any, Protocol
+from dataclasses import replace
+from typing import Any
 
 import tensorflow as tf
 
 from shardkit.errors import CallError, MachineError
 from shardkit.fetch.table.records import RecordTable
-from shardkit.order import BatchLayout, steps_per_epoch
+from shardkit.order import steps_per_epoch
 from shardkit.reader import pipeline
 from shardkit.reader.arguments.values import Service
 from shardkit.reader.iterators.start_steps import RandomStart, StartStep
@@ -49,43 +49,37 @@ _HTTP2_PREFACE = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n" + _HTTP2_SETTINGS
 _COLUMNS = ("offset", "label", "key_hash", "height", "width", "image_start", "image_bytes", "is_png", "record")
 
 
-@dataclass(frozen=True, slots=True)
-class ServicePlacement:
-    """Placement of pipelines on the workers of a tf.data service."""
+def build_elsewhere(spec: PipelineSpec) -> Any:
+    """Return the dataset of one input pipeline that other processes run, in batches as those of `pipeline.build`."""
+    service = spec.options.remote_service
+    return _independent_stream(spec) if service is None else _of_service(spec, service)
 
-    service: Service
 
-    def __call__(self, spec: PipelineSpec) -> Any:
-        """Return the dataset of one input pipeline, in per-replica batches as `pipeline.build` does."""
-        layout, start_step = spec.layout, spec.start_step
-        assert isinstance(start_step, StartStep)  # noqa: S101 - made by DatasetFn
-        check_size(spec.table)
-        check_answers(self.service.address)
-        first_step, replicas = int(start_step), layout.replicas_per_worker
-        dataset = pipeline.build(replace(spec, start_step=first_step, damaged=None, is_remote=True))
-        if replicas > 1:  # a step is one element, or replicas would get parts of different global batches
-            dataset = dataset.batch(replicas, drop_remainder=True)
-        dataset = dataset.apply(
-            tf.data.experimental.service.distribute(
-                processing_mode=tf.data.experimental.service.ShardingPolicy.DYNAMIC,
-                service=self.service.address,
-                job_name=self._job_of(layout),
-            )
+def _of_service(spec: PipelineSpec, service: Service) -> Any:
+    layout, start_step = spec.layout, spec.start_step
+    assert isinstance(start_step, StartStep)  # noqa: S101 - made by DatasetFn
+    check_size(spec.table)
+    check_answers(service.address)
+    first_step, replicas, job = int(start_step), layout.replicas_per_worker, service.job
+    dataset = pipeline.build(replace(spec, start_step=first_step, is_remote=True))
+    if replicas > 1:  # a step is one element, or replicas would get parts of different global batches
+        dataset = dataset.batch(replicas, drop_remainder=True)
+    if job is not None and layout.num_workers > 1:
+        job = f"{job}-{layout.worker_index}-of-{layout.num_workers}"
+    dataset = dataset.apply(
+        tf.data.experimental.service.distribute(
+            processing_mode=tf.data.experimental.service.ShardingPolicy.DYNAMIC, service=service.address, job_name=job
         )
-        if replicas > 1:
-            dataset = dataset.unbatch()
-        dataset = _checking_start_step(dataset, start_step, first_step).prefetch(tf.data.AUTOTUNE)
-        if spec.options.training:
-            return dataset.apply(tf.data.experimental.assert_cardinality(tf.data.INFINITE_CARDINALITY))
-        if self.service.job is not None:
-            return dataset  # the number of batches that other trainers take is unknown
-        steps = max(0, steps_per_epoch(spec.table.num_examples, layout.global_batch_size) - first_step)
-        return dataset.apply(tf.data.experimental.assert_cardinality(steps * replicas))
-
-    def _job_of(self, layout: BatchLayout) -> str | None:
-        if self.service.job is None or layout.num_workers == 1:
-            return self.service.job
-        return f"{self.service.job}-{layout.worker_index}-of-{layout.num_workers}"
+    )
+    if replicas > 1:
+        dataset = dataset.unbatch()
+    dataset = _checking_start_step(dataset, start_step, first_step).prefetch(tf.data.AUTOTUNE)
+    if spec.options.training:
+        return dataset.apply(tf.data.experimental.assert_cardinality(tf.data.INFINITE_CARDINALITY))
+    if job is not None:
+        return dataset  # the number of batches that other trainers take is unknown
+    steps = max(0, steps_per_epoch(spec.table.num_examples, layout.global_batch_size) - first_step)
+    return dataset.apply(tf.data.experimental.assert_cardinality(steps * replicas))
 
 
 def check_size(table: RecordTable) -> None:
@@ -139,28 +133,13 @@ def _checking_start_step(dataset: Any, start_step: StartStep, first_step: int) -
     return start_step.as_dataset().map(checked).flat_map(lambda _: dataset)
 
 
-class Placement(Protocol):
-    """Factory of the dataset of one input pipeline whose graph other processes run."""
-
-    def __call__(self, spec: PipelineSpec) -> Any:
-        """See ServicePlacement.__call__."""
-        ...
-
-
-def choose_placement(service: Service | None, *, independent_workers: bool) -> Placement | None:
-    """Return where the pipelines run; None for this process. See `make_dataset_fn` for the arguments."""
-    if independent_workers:
-        return IndependentStreams()
-    return None if service is None else ServicePlacement(service)
-
-
-def check_traced(placement: Placement | None) -> None:
+def check_traced(*, independent_workers: bool) -> None:
     """Refuse to give all workers of a ParameterServerStrategy the same batches.
 
     TensorFlow does not tell the input function which strategy calls it. But only this strategy traces it, in order to
     send its graph to the workers; the others run it.
     """
-    if not tf.executing_eagerly() and not isinstance(placement, IndependentStreams):
+    if not tf.executing_eagerly() and not independent_workers:
         raise CallError(
             "the input function is being traced into a graph, as ParameterServerStrategy does: all its workers would "
             "read the same batches; give independent_workers=True, and for any other strategy call it outside "
@@ -168,22 +147,19 @@ def check_traced(placement: Placement | None) -> None:
         )
 
 
-class IndependentStreams:
-    """Placement on workers of a ParameterServerStrategy that each start at a random epoch.
+def _independent_stream(spec: PipelineSpec) -> Any:
+    """Return the dataset of every worker of a ParameterServerStrategy, each of which starts at a random epoch.
 
     The coordinator traces the input function once, with the same context for all, and every worker runs that graph. So
     the graph cannot contain the worker's index. Instead, each iterator draws a random number when it is made, and reads
     the endless order from the start of that epoch. The strategy gives steps to any free worker and repeats those of a
     lost worker, so that it cannot read each example exactly once over all workers.
     """
-
-    def __call__(self, spec: PipelineSpec) -> Any:
-        """Return the dataset of every worker; `spec.start_step` is not read."""
-        if spec.layout.num_workers > 1:
-            raise CallError(
-                f"independent_workers is for ParameterServerStrategy, whose workers share one input pipeline; found "
-                f"{spec.layout.num_workers}; leave it out, and each example is read once"
-            )
-        start = RandomStart(spec.table.num_examples, spec.layout.global_batch_size)
-        dataset = pipeline.build(replace(spec, start_step=start, damaged=None, is_remote=True))
-        return dataset.apply(tf.data.experimental.assert_cardinality(tf.data.INFINITE_CARDINALITY))
+    if spec.layout.num_workers > 1:
+        raise CallError(
+            f"independent_workers is for ParameterServerStrategy, whose workers share one input pipeline; found "
+            f"{spec.layout.num_workers}; leave it out, and each example is read once"
+        )
+    start = RandomStart(spec.table.num_examples, spec.layout.global_batch_size)
+    dataset = pipeline.build(replace(spec, start_step=start, is_remote=True))
+    return dataset.apply(tf.data.experimental.assert_cardinality(tf.data.INFINITE_CARDINALITY))

@@ -255,7 +255,7 @@ class Examples(Sequence[Example]):
 
     def _example(self, row: int, shard: int, data: Found) -> Example:
         if self._recovery is not None and not isinstance(data, bytes):
-            row, data = self._recovery.replace(row, is_undecodable=False)
+            row, data = self._recovery.repaired(row)
             shard = bisect.bisect_right(self._starts, row) - 1
         path, record = self._paths[shard], self._record.item(row)
         if isinstance(data, RecordError):

@@ -73,11 +73,11 @@ def copied(noise, tmp_path):
 
 def fetched_batches(dataset_fn, steps=None, num_workers=1):
     """The global batches of an input function as NumPy fetches them, without a graph: columns, keys and widths."""
-    from shardkit.reader.fetching import Fetching
+    from shardkit.reader.fetching import make_fetcher
 
     spec, start = dataset_fn.spec, int(dataset_fn.start_step)
     layouts = [BatchLayout(spec.layout.global_batch_size, num_workers, worker) for worker in range(num_workers)]
-    fetchers = [Fetching(replace(spec, layout=layout, start_step=start))._fetcher for layout in layouts]
+    fetchers = [make_fetcher(replace(spec, layout=layout, start_step=start)) for layout in layouts]
     size = layouts[0].per_worker_batch_size
     for step in range(start, spec.end_step if steps is None else start + steps):
         parts = [fetcher.fetch(step * size, size) for fetcher in fetchers]

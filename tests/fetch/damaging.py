@@ -10,9 +10,8 @@ def damage(table, example_ids, folder=None):
         folder: The folder with the copy, if the table is of another folder.
     """
     for example_id in example_ids:
-        shard, _ = table.location(example_id)
-        root = table.root(example_id).path if folder is None else folder
-        flip_bits(f"{root}/{shard.path}", int(table.offset[example_id]) + 40, 1)
+        root, shard, _ = table.location(example_id)
+        flip_bits(f"{root.path if folder is None else folder}/{shard.path}", int(table.offset[example_id]) + 40, 1)
 
 
 def flip_bits(path, offset, mask):

@@ -8,6 +8,7 @@ from shardkit.dataset import tfrecord
 from shardkit.errors import RecordError
 from shardkit.fetch.damaged_records import DamagedRecords
 from shardkit.fetch.fetcher import RECORD, Fetcher
+from shardkit.fetch.memory import HeldPixels
 from shardkit.fetch.places import PLANNED, Places, Wanted
 from shardkit.fetch.recovery import RecordRecovery
 from shardkit.fetch.sources import Sources
@@ -20,12 +21,12 @@ from ..cli.calling import convert
 from .damaging import flip_bits
 
 
-def fetcher(table, damaged=None, *, order=None, batch=1, wanted=None):
+def fetcher(table, damaged=None, *, order=None, batch=1, wanted=None, pixels=None):
     wanted = Wanted(0) if wanted is None else wanted
     end = steps_per_epoch(table.num_examples, batch) if order is None else 1 << 40
     places = Places(table, order, BatchLayout(batch), wanted, end)
-    sources = Sources(table)
-    return Fetcher(table, places, wanted, sources, RecordRecovery(table, damaged, 0, sources))
+    sources = Sources(table, pixels)
+    return Fetcher(table, places, wanted, sources, RecordRecovery(table, damaged, 0, sources), pixels)
 
 
 class Reading:
@@ -48,7 +49,7 @@ class Reading:
         return str(caught.value)
 
     def named(self, example_id):
-        shard, number = self.table.location(example_id)
+        _, shard, number = self.table.location(example_id)
         return f"{shard.path}: record {number}, key {self.table.keys(np.array([example_id]))[0]!r}"
 
 
@@ -114,7 +115,7 @@ def test_a_shard_cut_short_meanwhile_is_told_with_shard_record_and_key(copied, k
 
 def test_a_shard_removed_meanwhile_is_told_with_shard_record_and_key(copied):
     reading = Reading(copied)
-    (copied / reading.table.location(EXAMPLE)[0].path).unlink()
+    (copied / reading.table.location(EXAMPLE)[1].path).unlink()
     message = reading.error(EXAMPLE)
     assert reading.named(EXAMPLE) in message
     assert "No such file" in message
@@ -124,7 +125,7 @@ def test_a_record_that_is_intact_when_read_again_is_used(noise):
     """Stores answer wrongly now and then; nothing is wrong with the record."""
     reading = Reading(noise)
     recovery = RecordRecovery(reading.table, None, 0, Sources(reading.table))
-    assert recovery.reread_or_raise(EXAMPLE) == reading(EXAMPLE)
+    assert recovery.repaired(EXAMPLE) == (EXAMPLE, reading(EXAMPLE))
 
 
 def test_an_example_that_cannot_be_given_is_marked_and_the_others_are_given(copied, noise):
@@ -156,7 +157,7 @@ def test_a_replaced_example_has_the_columns_of_the_one_that_steps_in(blocks, cop
     wanted = Wanted(0, Crops((6, 6), (0.1, 1.0), flip=True), has_seed=True, class_weights=(1.0, 2.0, 3.0))
     before = fetcher(table, order=order, batch=8, wanted=wanted).fetch(0, 64)
     victim = int(order.ids(np.arange(64))[9])
-    flip_bits(f"{copied}/{table.location(victim)[0].path}", int(table.offset[victim]) + 30, 1)
+    flip_bits(f"{copied}/{table.location(victim)[1].path}", int(table.offset[victim]) + 30, 1)
     damaged = DamagedRecords(5)
     replacing = fetcher(table, damaged, order=order, batch=8, wanted=wanted)
     found = replacing.fetch(0, 64)
@@ -170,6 +171,26 @@ def test_a_replaced_example_has_the_columns_of_the_one_that_steps_in(blocks, cop
     assert found["key_hash"][9] != before["key_hash"][9]
     assert (found["label"][9], found["weight"][9]) == (before["label"][9], before["weight"][9])
     np.testing.assert_array_equal(replacing.fetch(9, 1)["window"][0], found["window"][9])
+
+
+def test_an_example_that_steps_in_has_its_own_pixels_where_those_of_the_damaged_one_are_held(copied):
+    table = load_table(read_manifest(str(copied)), "train")
+    ids = np.arange(table.num_examples)
+    pixels = HeldPixels(
+        table,
+        (1, 1, 1),
+        np.int32,
+        lambda example_id, _: np.full((1, 1, 1), example_id, np.int32),
+        lambda parts: iter(()),
+        mirrors=False,
+    )
+    pixels.keep(ids, ids.reshape(-1, 1, 1, 1))
+    flip_bits(table.paths[0], int(table.offset[3]) + 30, 1)
+    wanted = Wanted(0, Crops((1, 1)), has_image=True)
+    found = fetcher(table, DamagedRecords(5), batch=8, wanted=wanted, pixels=pixels).fetch(0, 8)
+    others = np.flatnonzero(found["pixels"][:, 0, 0, 0] != ids[:8])
+    assert others.tolist() == [3]
+    assert table.key_hash[found["pixels"][3, 0, 0, 0]] == found["key_hash"][3]
 
 
 def test_damage_of_an_unchecked_dataset_is_mended_by_checking_its_source(noise_source, tmp_path):

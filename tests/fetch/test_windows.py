@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from shardkit.fetch import windows as crops
-from shardkit.reader.operations import reading as crop_ops
+from shardkit.reader.operations.arrays import GraphArray
 
 SCALE, RATIO = (0.08, 1.0), (3 / 4, 4 / 3)
 NEXT_BELOW_1 = np.float32(1 - 2**-24)  # the greatest uniform there is
@@ -22,8 +22,9 @@ def random_windows(uniforms, height, width, scale=SCALE, ratio=RATIO):
     num_windows = uniforms.shape[1]
     sides = [np.broadcast_to(np.int32(side), [num_windows]).copy() for side in (height, width)]
     found = crops.random_windows(uniforms, *sides, scale=scale, ratio=ratio)
-    in_graph = crop_ops.random_windows(tf.constant(uniforms), *map(tf.constant, sides), scale=scale, ratio=ratio)
-    np.testing.assert_array_equal(found, in_graph)  # what other processes compute
+    given = [GraphArray(tf.constant(one)) for one in (uniforms, *sides)]
+    in_graph = crops.random_windows(*given, scale=scale, ratio=ratio)
+    np.testing.assert_array_equal(found, in_graph.tensor)  # what other processes compute
     return found
 
 
@@ -167,8 +168,9 @@ def test_windows_lie_inside_the_image(sides, scale, ratio, seed, extreme):
 def test_centre_windows_have_the_targets_aspect_and_lie_in_the_middle(sides, size, fraction):
     height, width = np.array(sides, np.int32).T
     windows = crops.centre_windows(height, width, size=size, fraction=fraction)
-    in_graph = crop_ops.centre_windows(tf.constant(height), tf.constant(width), size=size, fraction=fraction)
-    np.testing.assert_array_equal(windows, in_graph)
+    given = GraphArray(tf.constant(height)), GraphArray(tf.constant(width))
+    in_graph = crops.centre_windows(*given, size=size, fraction=fraction)
+    np.testing.assert_array_equal(windows, in_graph.tensor)
     for (top, left, tall, wide), h, w in zip(windows, height, width, strict=True):
         unit = min(h / size[0], w / size[1]) * fraction
         assert 1 <= tall <= h

@@ -183,7 +183,7 @@ def test_nothing_of_an_input_function_outlives_it_and_its_iterators(noise):
 
 def test_a_damaged_record_is_named_when_only_the_iterator_is_left(copied):
     dataset_fn = make_dataset_fn(str(copied), "train", global_batch_size=16, training=False)
-    shard, _ = dataset_fn._table.location(0)
+    _, shard, _ = dataset_fn._table.location(0)
     iterator = iter(dataset_fn())
     with open(copied / shard.path, "r+b") as file:
         file.seek(int(dataset_fn._table.offset[40]))

@@ -18,11 +18,10 @@ from shardkit.dataset.features import MASK, Feature
 from shardkit.dataset.manifest import Manifest, read_manifest
 from shardkit.dataset.stored_names import names_in_records
 from shardkit.errors import CallError
-from shardkit.fetch.table.records import RecordTable, aligned
+from shardkit.fetch.table.records import COLUMNS, RecordTable
 from shardkit.options.words import named
 
 _LABEL_ROLES = {"class_label", "bbox", "mask"}
-_COLUMNS = ("offset", "length", "key_hash", "height", "width", "image_start", "image_bytes")
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,7 +135,8 @@ def _joined(tables: list[RecordTable], manifests: Sequence[Manifest], classes: l
     *bases, num_records = np.cumsum([0, *(int(table.starts[-1]) for table in tables)]).tolist()
     starts = [table.starts[:-1] + base for table, base in zip(tables, bases, strict=True)]
     records = [table.records + base for table, base in zip(tables, bases, strict=True)]
-    columns: dict[str, Any] = {name: _concatenated([getattr(table, name) for table in tables]) for name in _COLUMNS}
+    columns: dict[str, Any] = {name: np.concatenate([getattr(table, name) for table in tables]) for name in COLUMNS}
+    columns["label"] = np.concatenate([_relabelled(table.label, row) for table, row in zip(tables, maps, strict=True)])
     is_selection = any(table.record is not None for table in tables)
     return replace(
         tables[0],
@@ -149,8 +149,7 @@ def _joined(tables: list[RecordTable], manifests: Sequence[Manifest], classes: l
         paths=[path for table in tables for path in table.paths],
         key_paths=[path for table in tables for path in table.key_paths],
         starts=np.concatenate([*starts, [num_records]]),
-        record=_concatenated(records) if is_selection else None,
-        label=_concatenated([_relabelled(table.label, row) for table, row in zip(tables, maps, strict=True)]),
+        record=np.concatenate(records) if is_selection else None,
         is_png=_is_png(tables),
         has_unlabelled=any(table.has_unlabelled for table in tables),
         relabelling=None if same else maps,
@@ -192,8 +191,3 @@ def _is_png(tables: list[RecordTable]) -> npt.NDArray[np.bool_] | None:
     columns = [np.zeros(table.num_examples, np.bool_) if table.is_png is None else table.is_png for table in tables]
     joined = np.concatenate(columns)
     return joined if joined.any() else None
-
-
-def _concatenated(parts: list[npt.NDArray[Any]]) -> npt.NDArray[Any]:
-    joined = aligned(sum(map(len, parts)), parts[0].dtype.type)
-    return np.concatenate(parts, out=joined)

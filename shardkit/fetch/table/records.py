@@ -5,7 +5,7 @@ import threading
 from collections import OrderedDict
 from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -19,8 +19,7 @@ from shardkit.dataset.stored_names import StoredAs
 from shardkit.errors import DataError
 from shardkit.storage import FileIdentity, Folder, LocalFolder
 
-ALIGNMENT = 64  # bytes
-_COLUMNS = {
+COLUMNS = {
     "offset": np.int64,
     "length": np.int32,
     "key_hash": np.int64,
@@ -42,7 +41,6 @@ class KeyColumns:
     """
 
     def __init__(self, max_bytes: int = MAX_KEY_BYTES) -> None:
-        """Make an empty collection."""
         self._max_bytes, self._num_bytes = max_bytes, 0
         self._columns: OrderedDict[str, pa.ChunkedArray] = OrderedDict()
         self._lock = threading.Lock()
@@ -123,15 +121,11 @@ class RecordTable:
         records = example_ids if self.record is None else self.record[example_ids]
         return np.searchsorted(self.starts, records, side="right") - 1
 
-    def root(self, example_id: int) -> Folder:
-        """Return the folder of an example's dataset."""
-        return self.roots[int(self.shard_of(np.asarray([example_id]))[0])]
-
-    def location(self, example_id: int) -> tuple[Shard, int]:
-        """Return the shard of an example, and the number of its record in the shard."""
-        shard_index = int(self.shard_of(np.asarray([example_id]))[0])
+    def location(self, example_id: int) -> tuple[Folder, Shard, int]:
+        """Return the folder of an example's dataset, its shard, and the number of its record in the shard."""
+        shard = int(self.shard_of(np.asarray([example_id]))[0])
         record = example_id if self.record is None else int(self.record[example_id])
-        return self.shards[shard_index], record - int(self.starts[shard_index])
+        return self.roots[shard], self.shards[shard], record - int(self.starts[shard])
 
     def keys(self, example_ids: npt.NDArray[np.int64]) -> list[str]:
         """Return the keys of some examples; reads their indexes the first time, see `KeyColumns`."""
@@ -144,6 +138,12 @@ class RecordTable:
                 here = np.flatnonzero(shard_of == shard_index)
                 keys[here] = column.take(pa.array(records[here] - self.starts[shard_index])).to_pylist()
         return list(keys)
+
+    def select(self, rows: npt.NDArray[np.int64]) -> "RecordTable":
+        """Return the table of some examples, ascending."""
+        kept: dict[str, Any] = {name: getattr(self, name)[rows] for name in COLUMNS}
+        is_png = None if self.is_png is None else self.is_png[rows]
+        return replace(self, record=self.records[rows], is_png=is_png, **kept)
 
     def peers(self, example_id: int, *, same_class: bool = True) -> npt.NDArray[np.int64]:
         """Return the ids of all examples of an example's dataset and class, with its own, ascending."""
@@ -160,8 +160,8 @@ class RecordTable:
         """Return the name of an example's class, read from the index; None if it does not have exactly one class."""
         if self.label[example_id] < 0:
             return None
-        shard, number = self.location(example_id)
-        found: str | None = read_columns(self.root(example_id), shard, ["label_name"])["label_name"][number].as_py()
+        root, shard, number = self.location(example_id)
+        found: str | None = read_columns(root, shard, ["label_name"])["label_name"][number].as_py()
         return str(self.label[example_id]) if found is None else found
 
     def _keys_of(self, shard_index: int) -> pa.ChunkedArray:
@@ -177,13 +177,13 @@ def load_table(manifest: Manifest, split_name: str) -> RecordTable:
     counts = [shard.num_examples for shard in shards]
     starts = np.concatenate(([0], np.cumsum(counts, dtype=np.int64)))
     identities = [_identity(manifest.root, shard) for shard in shards]  # before the sizes are checked
-    columns: dict[str, Any] = {name: aligned(int(starts[-1]), dtype) for name, dtype in _COLUMNS.items()}
+    columns: dict[str, Any] = {name: np.empty(int(starts[-1]), dtype) for name, dtype in COLUMNS.items()}
     is_png = np.zeros(int(starts[-1]), np.bool_)
 
     for shard_index, raw in enumerate(read_indexes(manifest.root, shards)):
         # Each index is copied to its rows at once: concatenating all of them would take twice the memory.
         rows = slice(starts[shard_index], starts[shard_index + 1])
-        table = parse_columns(manifest.root, shards[shard_index], raw, [*_COLUMNS, "format"])
+        table = parse_columns(manifest.root, shards[shard_index], raw, [*COLUMNS, "format"])
         for name, column in columns.items():
             column[rows] = table[name].fill_null(-1).to_numpy() if table[name].null_count else table[name].to_numpy()
         is_png[rows] = _is_png(table["format"])
@@ -210,24 +210,6 @@ def _identity(root: Folder, shard: Shard) -> FileIdentity | None:
         with contextlib.suppress(OSError):  # read_indexes says which file cannot be read
             return root.identity(shard.path)
     return None
-
-
-def aligned(count: int, dtype: type[np.generic]) -> npt.NDArray[Any]:
-    """Return an uninitialised array that TensorFlow uses without a copy, see `column_lookup`.
-
-    TensorFlow's kernels need an alignment of 64 bytes; NumPy's is 16.
-    """
-    num_bytes = count * np.dtype(dtype).itemsize
-    raw = np.empty(num_bytes + ALIGNMENT, np.uint8)
-    start = -raw.ctypes.data % ALIGNMENT
-    return raw[start : start + num_bytes].view(dtype)
-
-
-def take_rows(column: npt.NDArray[Any], rows: npt.NDArray[np.int64]) -> npt.NDArray[Any]:
-    """Return some rows of a column, aligned for TensorFlow."""
-    kept = aligned(len(rows), column.dtype.type)
-    np.take(column, rows, out=kept)
-    return kept
 
 
 def _is_png(formats: pa.ChunkedArray) -> npt.NDArray[np.bool_]:

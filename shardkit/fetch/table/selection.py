@@ -9,7 +9,6 @@ different parts of their folds, and still share no example.
 
 import re
 from collections.abc import Callable, Iterator
-from dataclasses import replace
 from fractions import Fraction
 from typing import Any, NamedTuple
 
@@ -35,7 +34,7 @@ from shardkit.dataset.index.shards import read_columns
 from shardkit.dataset.unlabelled import check_labelled
 from shardkit.errors import CallError
 from shardkit.fetch.table.classes import count_unlabelled
-from shardkit.fetch.table.records import RecordTable, take_rows
+from shardkit.fetch.table.records import RecordTable
 
 _Rows = npt.NDArray[np.int64]
 # The index tells whether there are as many.
@@ -71,14 +70,14 @@ def select(
         if not len(rows):
             msg = f"where={str(where)!r} is met by {len(meeting):,} examples of the split, none of them in fold={fold}"
             raise CallError(f"{msg}{' of training' if training else ''}; choose another fold, or fewer folds")
-        table = _selected(table, rows)
+        table = table.select(rows)
     elif chosen is not None:
-        table = _selected(table, np.flatnonzero(chosen))
+        table = table.select(np.flatnonzero(chosen))
     if take is not None:
         if not 1 <= take <= table.num_examples:
             raise CallError(f"take must be from 1 to {table.num_examples:,}, the number of examples; found {take!r}")
         # By the hash of the key: a later version of the dataset, with more examples, keeps most of them.
-        table = _selected(table, np.sort(np.argsort(table.key_hash, kind="stable")[:take]))
+        table = table.select(np.sort(np.argsort(table.key_hash, kind="stable")[:take]))
     return table
 
 
@@ -87,17 +86,6 @@ def select_labelled(table: RecordTable, *, where: Any, **chosen: Any) -> RecordT
     table = select(table, where=where, **chosen)
     check_labelled(table.features, count_unlabelled(table), table.num_examples, where)
     return table
-
-
-def _selected(table: RecordTable, rows: _Rows) -> RecordTable:
-    names = ["offset", "length", "key_hash", "label", "height", "width", "image_start", "image_bytes"]
-    kept: dict[str, Any] = {name: take_rows(getattr(table, name), rows) for name in names}
-    return replace(
-        table,
-        record=take_rows(table.records, rows),
-        is_png=None if table.is_png is None else table.is_png[rows],
-        **kept,
-    )
 
 
 def _rows_that_meet(table: RecordTable, where: Any) -> _Rows:

@@ -1,7 +1,7 @@
 """`Images`: how encoded images become tensors of one static shape."""
 
 import contextlib
-from dataclasses import KW_ONLY, dataclass, fields
+from dataclasses import KW_ONLY, dataclass, replace
 from typing import Annotated, Any, Literal
 
 import tensorflow as tf
@@ -19,7 +19,6 @@ from shardkit.arguments.checks import (
 from shardkit.arguments.suggestions import suggest_arguments
 from shardkit.errors import CallError
 from shardkit.fetch.windows import Crops
-from shardkit.reader.arguments.other_apis import IMAGES_WORDS
 
 EvalFit = Literal["crop", "stretch", "pad"]
 ResizeMethod = Literal["bilinear", "antialias"]
@@ -67,6 +66,22 @@ _CROP_RATIO = several(
 )
 _CROP_FRACTION = real_number("a number above 0 and at most 1", lambda share: 0 < share <= 1)
 _SHARE = real_number("a number from 0 to 1", lambda share: 0 <= share <= 1)
+
+
+# What to use instead of the arguments of other readers.
+IMAGES_WORDS = {
+    "normalize": "mean=127.5, std=127.5 gives values from -1 to 1, mean=0, std=255 those from 0 to 1",
+    "rescale": "mean=0, std=255 gives values from 0 to 1, mean=127.5, std=127.5 those from -1 to 1",
+    "image_size": "Images((height, width))",
+    "target_size": "Images((height, width))",
+    "augmentation": "augment='imagenet' crops and mirrors at random, flip=True only mirrors",
+    "color_mode": "images have 3 channels, with grayscale=True one",
+    "interpolation": "resize_method='antialias' is smoother than the default, 'bilinear'",
+    "center_crop": "eval_fit='crop', eval_crop_fraction=0.875 cuts the centre out in evaluation",
+    "random_crop": "crop_scale=(0.08, 1) is the share of the area of random crops in training",
+    "horizontal_flip": "flip=True mirrors half of the images in training",
+    "training": "make_dataset_fn takes training=",
+}
 
 
 @suggest_arguments(other_words=IMAGES_WORDS, example="reader.Images((224, 224), flip=True)")
@@ -164,6 +179,30 @@ class Images:
         """1 or 3."""
         return 1 if self.grayscale else 3
 
+    @property
+    def crops(self) -> Crops:
+        """How windows are chosen, once `resolved` has chosen what was left out."""
+        fit, fraction = self.eval_fit or "crop", self.eval_crop_fraction or 1.0
+        return Crops(self.size, self.crop_scale, self.crop_ratio, bool(self.flip), fit, fraction)
+
+    @property
+    def is_padded(self) -> bool:
+        """Whether an image is resized as a whole and padded to `size`."""
+        return self.eval_fit == "pad" and self.crop_scale is None
+
+    def resolved(self, *, training: bool, has_boxes: bool) -> "Images":
+        """Return these with the defaults of a dataset; in evaluation, without random crops and flips."""
+        chosen: dict[str, Any] = {
+            "flip": False,
+            "eval_fit": "stretch" if has_boxes else "crop",
+            "eval_crop_fraction": 1.0,
+        }
+        if self.augment == "imagenet":
+            crop_scale = (1.0, 1.0) if has_boxes else (0.08, 1.0)
+            chosen |= {"crop_scale": crop_scale, "flip": True, "eval_crop_fraction": 0.875}
+        chosen = {name: value for name, value in chosen.items() if getattr(self, name) is None}
+        return replace(self, **chosen | ({} if training else {"crop_scale": None, "flip": False}))
+
 
 def _check_range(mean: tuple[float, ...], std: tuple[float, ...]) -> None:
     """Refuse statistics of values from 0 to 1: with them the result would reach a thousand."""
@@ -179,37 +218,3 @@ def _check_range(mean: tuple[float, ...], std: tuple[float, ...]) -> None:
 def _shown(values: tuple[float, ...], factor: int = 1) -> str:
     shown = [f"{value * factor:g}" for value in values]
     return shown[0] if len(set(shown)) == 1 else f"({', '.join(shown)})"
-
-
-@dataclass(frozen=True, slots=True)
-class ImageOptions(Images):
-    """`Images` with the defaults of a dataset, and whether they are for training, as the pipeline receives them."""
-
-    flip: bool = False
-    eval_fit: EvalFit = "crop"
-    eval_crop_fraction: float = 1.0
-    training: bool = True  # whether images are cropped at random and mirrored, if `crop_scale` and `flip` say so
-
-    @property
-    def random_crop(self) -> tuple[float, float] | None:
-        """The scale of random crops; None if images are cropped as `eval_fit` says."""
-        return self.crop_scale if self.training else None
-
-    @property
-    def crops(self) -> Crops:
-        """How windows are chosen."""
-        flip = self.training and self.flip
-        return Crops(self.size, self.random_crop, self.crop_ratio, flip, self.eval_fit, self.eval_crop_fraction)
-
-    @classmethod
-    def of(cls, images: Images, *, training: bool, has_boxes: bool) -> "ImageOptions":
-        """Return the options of these images."""
-        defaults: dict[str, Any] = {}
-        if images.augment == "imagenet":
-            crop_scale = (1.0, 1.0) if has_boxes else (0.08, 1.0)
-            defaults = {"crop_scale": crop_scale, "flip": True, "eval_crop_fraction": 0.875}
-        if has_boxes:
-            defaults["eval_fit"] = "stretch"
-        chosen = {field.name: getattr(images, field.name) for field in fields(images)}
-        given = {name: value for name, value in chosen.items() if value is not None}
-        return cls(**(defaults | given), training=training)

@@ -58,44 +58,23 @@ def _dataset(name: str, found: Any) -> Any:
     return folder(name, found)
 
 
-def _value(kind: type, wanted: str, otherwise: Check) -> Check:
-    """Return the check of an argument that is a value object or what it is made from."""
+def _value(
+    kinds: type | tuple[type, ...], wanted: str, words: Mapping[str, Any] | None = None, make: Check | None = None
+) -> Check:
+    """Return the check of an argument that is a value object, a word for one, or what `make` makes one from."""
 
     def check(name: str, found: Any) -> Any:
-        if isinstance(found, kind):
+        if isinstance(found, kinds):
             return found
-        if isinstance(found, type) and issubclass(found, kind):
-            raise refused(name, f"{wanted}, called", found)
-        return otherwise(name, found)
+        if isinstance(found, type) and issubclass(found, kinds):
+            raise refused(name, f"a reader.{found.__name__}, called", found)
+        if isinstance(found, str) and words is not None and found in words:
+            return words[found]
+        if make is None:
+            raise refused(name, wanted, found)
+        return make(name, found)
 
     return check
-
-
-def _images(name: str, found: Any) -> Any:
-    raise refused(name, "reader.Images((height, width), ...); image_size=(height, width) is short for it", found)
-
-
-def _order(name: str, found: Any) -> Any:
-    return {"full": "full", "block": BlockOrder()}[_word(name, found, "full", "block", "a reader.BlockOrder")]
-
-
-def _on_corrupt(name: str, found: Any) -> Any:
-    return {"error": "error", "skip": Skip()}[_word(name, found, "error", "skip", "a reader.Skip")]
-
-
-def _word(name: str, found: Any, first: str, second: str, value: str) -> str:
-    if not isinstance(found, str) or found not in {first, second}:
-        raise refused(name, f"{first!r}, {second!r} or {value}", found)
-    return found
-
-
-def _cache(name: str, found: Any) -> Any:
-    if isinstance(found, Memory) or (isinstance(found, str) and found == "auto"):
-        return found
-    if isinstance(found, str) and found == "memory":
-        return Memory()
-    wanted = "'memory', a folder, a reader.Memory, a reader.Cache or None"
-    return _value(Cache, wanted, lambda name, found: Cache(folder(name, found)))(name, found)
 
 
 def _service(name: str, found: Any) -> Service:
@@ -140,7 +119,16 @@ _START_STEP = whole_number(0, MAX_STEP - 1)
 _SAMPLING = weights("'natural', 'class_balanced' or weights by class", "natural", "class_balanced")
 _SAMPLE_WEIGHT = weights("'balanced' or a mapping of weights by class", "balanced")
 _FEATURES = several(text, "names of stored features, such as ('image', 'label')", bool)
-_SERVICE = _value(Service, "an address or a reader.Service", _service)
+_SERVICE = _value(Service, "an address or a reader.Service", make=_service)
+_IMAGES = _value(Images, "reader.Images((height, width), ...); image_size=(height, width) is short for it")
+_ORDER = _value(BlockOrder, "'full', 'block' or a reader.BlockOrder", {"full": "full", "block": BlockOrder()})
+_ON_CORRUPT = _value(Skip, "'error', 'skip' or a reader.Skip", {"error": "error", "skip": Skip()})
+_CACHE = _value(
+    (Cache, Memory),
+    "'memory', a folder, a reader.Memory, a reader.Cache or None",
+    {"auto": "auto", "memory": Memory()},
+    lambda name, found: Cache(folder(name, found)),
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,12 +146,12 @@ class ReadArguments:
     _: KW_ONLY
     global_batch_size: Annotated[int, whole_number(1, MAX_BATCH)]
     image_size: Annotated[tuple[int, int] | None, optional(SIZE)] = None
-    images: Annotated[Images | None, optional(_value(Images, "a reader.Images", _images))] = None
+    images: Annotated[Images | None, optional(_IMAGES)] = None
     training: Annotated[bool, flag] = True
     last_batch: Annotated[LastBatch, one_of("padded", "short")] = "padded"
     seed: Annotated[int, whole_number(0, MAX_SEED)] = 0
     start_step: Annotated[int, _START_STEP] = 0
-    order: Annotated[Order, _value(BlockOrder, "'full', 'block' or a reader.BlockOrder", _order)] = "full"
+    order: Annotated[Order, _ORDER] = "full"
     sampling: Annotated[Sampling, _SAMPLING] = "natural"
     where: Any = None
     fold: Annotated[tuple[int, int] | None, SELECTION_CHECKS["fold"]] = None
@@ -173,8 +161,8 @@ class ReadArguments:
     batch_map_fn: Annotated[BatchMapFn | None, optional(_function("element", "seed"))] = None
     one_hot: Annotated[bool, flag] = False
     sample_weight: Annotated[SampleWeight | None, optional(_SAMPLE_WEIGHT)] = None
-    on_corrupt: Annotated[OnCorrupt, _value(Skip, "'error', 'skip' or a reader.Skip", _on_corrupt)] = "error"
-    cache: Annotated[str | os.PathLike[str] | Cache | Memory | None, optional(_cache)] = "auto"
+    on_corrupt: Annotated[OnCorrupt, _ON_CORRUPT] = "error"
+    cache: Annotated[str | os.PathLike[str] | Cache | Memory | None, optional(_CACHE)] = "auto"
     service: Annotated[str | Service | None, optional(_SERVICE)] = None
     independent_workers: Annotated[bool, flag] = False
 
@@ -243,6 +231,11 @@ class ReadArguments:
     def remote_service(self) -> Service | None:
         """The service whose workers read, if there is one."""
         return self.service if isinstance(self.service, Service) else None
+
+    @property
+    def are_others_reading(self) -> bool:
+        """Whether other processes run the pipeline's graph."""
+        return self.service is not None or self.independent_workers
 
     @property
     def block_order(self) -> BlockOrder | None:

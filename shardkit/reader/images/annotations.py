@@ -5,13 +5,13 @@ from typing import Any
 import tensorflow as tf
 
 from shardkit.dataset import features
-from shardkit.reader.arguments.images import ImageOptions
-from shardkit.reader.images.decoding import cropped, is_padded, pad_geometry
+from shardkit.reader.arguments.images import Images
+from shardkit.reader.images.decoding import cropped, pad_geometry
 
 _PNG_DEPTH = 24  # offset of the byte of a PNG file with the bits per sample
 
 
-def move_annotations(parsed: dict[str, Any], window: Any, flip: Any | None, options: ImageOptions) -> dict[str, Any]:
+def move_annotations(parsed: dict[str, Any], window: Any, flip: Any | None, options: Images) -> dict[str, Any]:
     """Return the features of an example, with the boxes and the mask of the decoded image instead of the stored one."""
     moved = dict(parsed)
     if features.MASK in moved:
@@ -26,9 +26,7 @@ def move_annotations(parsed: dict[str, Any], window: Any, flip: Any | None, opti
     return moved
 
 
-def _boxes(
-    boxes: Any, height: Any, width: Any, window: Any, flip: Any | None, options: ImageOptions
-) -> tuple[Any, Any]:
+def _boxes(boxes: Any, height: Any, width: Any, window: Any, flip: Any | None, options: Images) -> tuple[Any, Any]:
     """Return boxes as shares of the decoded image, clipped at its edges, and the int64[k] numbers of the visible ones.
 
     Numbers, not bool[n]: tf.boolean_mask makes 25 operations of each field, for each image of a chunk.
@@ -39,7 +37,7 @@ def _boxes(
     clipped = tf.clip_by_value(moved, 0.0, 1.0)
     visible = _area(clipped)
     kept = tf.squeeze(tf.where((visible > 0) & (visible >= options.min_visible * _area(moved))), 1)
-    if is_padded(options):
+    if options.is_padded:
         fitted, before = pad_geometry(window[2:], options.size)
         size = tf.constant(options.size, tf.float32)
         fitted, before = tf.cast(fitted, tf.float32), tf.cast(before, tf.float32)
@@ -56,7 +54,7 @@ def _area(boxes: Any) -> Any:
     return (ymax - ymin) * (xmax - xmin)
 
 
-def _mask(encoded: Any, window: Any, flip: Any | None, options: ImageOptions) -> Any:
+def _mask(encoded: Any, window: Any, flip: Any | None, options: Images) -> Any:
     """Return the classes of the decoded image's pixels, by nearest neighbour: int32[height, width], static shape."""
     # Decoding as 16 bits would scale samples of 8 bits.
     is_wide = tf.equal(tf.strings.substr(encoded, _PNG_DEPTH, 1), tf.constant(b"\x10"))
@@ -66,7 +64,7 @@ def _mask(encoded: Any, window: Any, flip: Any | None, options: ImageOptions) ->
         lambda: tf.cast(tf.io.decode_png(encoded, channels=1), tf.int32),
     )
     pixels = cropped(pixels, window, 1)
-    if is_padded(options):
+    if options.is_padded:
         fitted, before = pad_geometry(window[2:], options.size)
         edges = tf.stack([before, options.size - fitted - before], axis=1)
         resized = tf.pad(_nearest(pixels, fitted)[..., 0], edges, constant_values=options.mask_padding)

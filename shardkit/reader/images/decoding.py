@@ -14,13 +14,13 @@ import numpy as np
 import tensorflow as tf
 
 from shardkit.fetch.fetcher import PIXELS
-from shardkit.reader.arguments.images import ImageOptions
+from shardkit.reader.arguments.images import Images
 
 # Scales at which libjpeg decodes, as divisors of both sides: it inverts 4 x 4, 2 x 2 or 1 of 8 x 8 frequencies.
 RATIOS = (1, 2, 4, 8)
 
 
-def pixels_of_example(columns: dict[str, Any], image: ImageOptions) -> Any:
+def pixels_of_example(columns: dict[str, Any], image: Images) -> Any:
     """Return the finished pixels of one example from the columns of its record, or of its held image."""
     flip = columns.get("flip")
     if PIXELS in columns:
@@ -32,7 +32,7 @@ def pixels_of_example(columns: dict[str, Any], image: ImageOptions) -> Any:
     return finish(scaled, flip, image, shape=window[2:])
 
 
-def pixels_of_chunk(columns: dict[str, Any], image: ImageOptions, *, have_size: bool) -> Any:
+def pixels_of_chunk(columns: dict[str, Any], image: Images, *, have_size: bool) -> Any:
     """Return the finished pixels of several examples, [n, height, width, channels], without scaled decoding.
 
     The graph has the operations for each image: a loop in the graph takes half as much time again.
@@ -101,7 +101,7 @@ def luma(pixels: Any) -> Any:
     return tf.cast(tf.bitwise.right_shift(weighed + (1 << 15), 16), tf.uint8)[..., tf.newaxis]
 
 
-def decoding_error(encoded: bytes, window: Any, *, is_png: bool, image: ImageOptions) -> str | None:
+def decoding_error(encoded: bytes, window: Any, *, is_png: bool, image: Images) -> str | None:
     """Return the decoder's error, or None if the window decodes; runs eagerly."""
     with tf.device("CPU:0"):
         target = target_size(tf.constant(window), image) if image.scaled_decoding else None
@@ -138,22 +138,17 @@ def scaled_window(window: Any, ratio: int) -> Any:
     return tf.concat([corner, sides], axis=0)
 
 
-def target_size(window: Any, options: ImageOptions) -> Any:
+def target_size(window: Any, options: Images) -> Any:
     """Return the (height, width) that a window is resized to: `options.size`, or less if it is padded."""
-    if is_padded(options):
+    if options.is_padded:
         return pad_geometry(window[2:], options.size)[0]
     return options.size
 
 
-def is_padded(options: ImageOptions) -> bool:
-    """Return whether an image is resized as a whole and padded to the target."""
-    return options.eval_fit == "pad" and options.random_crop is None
-
-
-def finish(pixels: Any, flip: Any | None, options: ImageOptions, shape: Any | None = None) -> Any:
+def finish(pixels: Any, flip: Any | None, options: Images, shape: Any | None = None) -> Any:
     """Return the pixels resized to the target, cast and flipped; [height, width, channels], static shape."""
     # The shape is the window's before scaled decoding rounded its sides; the padding depends on it.
-    finished = _cast(_resized(pixels, options, shape), options)
+    finished = _cast(tf.squeeze(_resized(pixels, options, shape), 0), options)
     if flip is not None:
         # Flipped last: a uint8 image has a quarter of the bytes.
         finished = tf.cond(flip, lambda: tf.reverse(finished, [1]), lambda: finished)
@@ -161,16 +156,16 @@ def finish(pixels: Any, flip: Any | None, options: ImageOptions, shape: Any | No
     return finished
 
 
-def finish_several(images: Sequence[Any], flips: Any | None, options: ImageOptions, *, have_size: bool) -> Any:
+def finish_several(images: Sequence[Any], flips: Any | None, options: Images, *, have_size: bool) -> Any:
     """Return what `finish` returns for several images, by fewer operations: [n, height, width, channels]."""
-    resized = tf.stack([one if have_size else _resized(one, options, None) for one in images])
+    resized = tf.stack(images) if have_size else tf.concat([_resized(one, options, None) for one in images], axis=0)
     resized = tf.ensure_shape(resized, [len(images), *options.size, options.channels])
     if have_size:  # mirrored as uint8
         return _cast(_mirrored(resized, flips), options)
     return _mirrored(_cast(resized, options), flips)
 
 
-def finish_held(pixels: Any, flips: Any | None, options: ImageOptions) -> Any:
+def finish_held(pixels: Any, flips: Any | None, options: Images) -> Any:
     """Return what `finish` returns for images of one size that were held in memory: [n, height, width, channels].
 
     They are finished if they have the target's dtype; else they are as stored, uint8.
@@ -194,25 +189,22 @@ def _mirrored(images: Any, flips: Any | None) -> Any:
     return tf.gather(tf.concat([images, reversed_], axis=0), tf.range(count) + count * tf.cast(flips, tf.int32))
 
 
-def _resized(pixels: Any, options: ImageOptions, shape: Any | None) -> Any:
-    """Return the pixels resized to the target, float32[height, width, channels]; see `finish`."""
-    if is_padded(options):
+def _resized(pixels: Any, options: Images, shape: Any | None) -> Any:
+    """Return the pixels resized to the target, float32[1, height, width, channels]; see `finish`."""
+    if options.is_padded:
         return _padded(pixels, tf.shape(pixels)[:2] if shape is None else shape, options)
-    return _resized_one(pixels, options.size, options)
+    return _RESIZE[options.resize_method](tf.expand_dims(pixels, 0), options.size)
 
 
-def _resized_one(pixels: Any, size: Any, options: ImageOptions) -> Any:
-    return tf.squeeze(_RESIZE[options.resize_method](tf.expand_dims(pixels, 0), size), 0)
-
-
-def _padded(pixels: Any, shape: Any, options: ImageOptions) -> Any:
+def _padded(pixels: Any, shape: Any, options: Images) -> Any:
     """Return the whole image, resized and centred, with a black border.
 
     tf.image.resize_with_pad is not used: it rounds a side of very long images down to 0 pixels, and fails.
     """
     fitted, before = pad_geometry(shape, options.size)
     edges = tf.stack([before, options.size - fitted - before], axis=1)
-    return tf.pad(_resized_one(pixels, fitted, options), tf.pad(edges, [[0, 1], [0, 0]]))
+    resized = _RESIZE[options.resize_method](tf.expand_dims(pixels, 0), fitted)
+    return tf.pad(resized, tf.pad(edges, [[1, 1], [0, 0]]))
 
 
 def pad_geometry(shape: Any, size: tuple[int, int]) -> tuple[Any, Any]:
@@ -237,7 +229,7 @@ def _antialiased(pixels: Any, size: Any) -> Any:
 _RESIZE: dict[str, Callable[[Any, Any], Any]] = {"bilinear": _bilinear, "antialias": _antialiased}
 
 
-def _cast(pixels: Any, options: ImageOptions) -> Any:
+def _cast(pixels: Any, options: Images) -> Any:
     if options.dtype == "uint8":
         # No clipping is needed: both methods average, so all values are in 0..255.
         return pixels if pixels.dtype == tf.uint8 else tf.cast(tf.round(pixels), tf.uint8)

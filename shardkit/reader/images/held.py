@@ -10,23 +10,23 @@ import tensorflow as tf
 from shardkit.errors import RecordError
 from shardkit.fetch.memory import HeldPixels, hold
 from shardkit.fetch.table.records import RecordTable
-from shardkit.reader.arguments.images import ImageOptions
+from shardkit.reader.arguments.images import Images
 from shardkit.reader.images.decoding import decode_window, finish, short_error, target_size
 
 _TOGETHER = 16  # images of a call, which the cores share
 _Ids = npt.NDArray[np.int64]
 
 
-def pixel_shape(table: RecordTable, image: ImageOptions) -> tuple[int, int, int] | None:
+def pixel_shape(table: RecordTable, image: Images) -> tuple[int, int, int] | None:
     """Return the shape of all stored images; None if they differ, or a window is not the whole image."""
     height, width = int(table.height[0]), int(table.width[0])
     is_one = bool((table.height == height).all() and (table.width == width).all())
     if not is_one or not image.crops.are_whole(table.height, table.width) or image.scaled_decoding:
         return None
-    return (height, width, image.channels) if image.eval_fit != "pad" or image.random_crop is not None else None
+    return None if image.is_padded else (height, width, image.channels)
 
 
-def hold_pixels(table: RecordTable, image: ImageOptions) -> HeldPixels:
+def hold_pixels(table: RecordTable, image: Images) -> HeldPixels:
     """Return the decoded images of a table: as they are stored if they have one size, else resized and cast."""
     shape = pixel_shape(table, image)
     decoder = _Decoder(table, image, is_finished=shape is None)
@@ -46,7 +46,7 @@ def hold_pixels(table: RecordTable, image: ImageOptions) -> HeldPixels:
 class _Decoder:
     """Decodes the images of a table, each in the same way every time."""
 
-    def __init__(self, table: RecordTable, image: ImageOptions, *, is_finished: bool) -> None:
+    def __init__(self, table: RecordTable, image: Images, *, is_finished: bool) -> None:
         self._image, self._is_finished = image, is_finished
         drawn = np.zeros((0, 0), np.float32)  # no window is random
         self._windows = image.crops.windows(table.height, table.width, drawn)

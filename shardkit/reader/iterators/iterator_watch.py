@@ -19,7 +19,6 @@ from typing import Any, NamedTuple
 import tensorflow as tf
 
 from shardkit.order import BatchLayout
-from shardkit.reader.iterators.start_steps import StartStep
 from shardkit.reader.python_calls import callable_in_graph
 
 
@@ -27,7 +26,6 @@ class IteratorWatch:
     """What is known of the iterators of one input function."""
 
     def __init__(self, steps_per_epoch: int | None, *, lacks_labels: bool = False) -> None:
-        """Begin to watch."""
         self.num_starts = 0
         self._warnings: list[Callable[[FrameType], str | None]] = []
         if steps_per_epoch is not None:
@@ -59,20 +57,16 @@ class IteratorWatch:
         refusals = (padding_mistake(frame, stops=True) for frame, _ in calls)
         return step, next(filter(None, refusals), "").encode()
 
+    def noting(self) -> Callable[[Any], Any]:
+        """Return a graph function that returns a start step after `note`, or fails if Keras must not read the data."""
+        note = callable_in_graph(self, IteratorWatch.note, [tf.int64, tf.string])
 
-class WatchedStart(StartStep):
-    """A start step that tells an `IteratorWatch` when it is read."""
+        def noted(step: Any) -> Any:
+            step, refusal = note(step)
+            with tf.control_dependencies([tf.debugging.Assert(tf.equal(refusal, ""), [refusal])]):
+                return tf.ensure_shape(tf.identity(step), [])
 
-    def __init__(self, variable: Any, num_steps: int | None, watch: IteratorWatch) -> None:
-        """Wrap a variable; see `StartStep`."""
-        super().__init__(variable, num_steps)
-        self._note = callable_in_graph(watch.note, [tf.int64, tf.string])
-
-    def read_value(self) -> Any:
-        """Return the current value, as an op that fails if Keras must not read the data."""
-        step, refusal = self._note(super().read_value())
-        with tf.control_dependencies([tf.debugging.Assert(tf.equal(refusal, ""), [refusal])]):
-            return tf.ensure_shape(tf.identity(step), [])
+        return noted
 
 
 def _calls_of_keras() -> Iterator[tuple[FrameType, FrameType]]:

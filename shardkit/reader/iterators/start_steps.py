@@ -56,9 +56,9 @@ class StartStep:
     An assignment to the variable takes effect in the next iterator.
     """
 
-    def __init__(self, variable: Any, num_steps: int | None) -> None:
-        """Wrap a variable."""
-        self._variable, self._num_steps = variable, num_steps
+    def __init__(self, variable: Any, num_steps: int | None, note: Callable[[Any], Any] | None = None) -> None:
+        """Wrap a variable; a graph function is called with each value that is read, and returns it."""
+        self._variable, self._num_steps, self._note = variable, num_steps, note
 
     def __int__(self) -> int:
         """Return the current value."""
@@ -80,7 +80,8 @@ class StartStep:
         before, after = _refusal(self._num_steps).split("{}")
         msg = tf.strings.join([before, tf.strings.as_string(step), after])
         with tf.control_dependencies([tf.debugging.Assert(within, [msg])]):
-            return tf.identity(step)
+            step = tf.identity(step)
+        return step if self._note is None else self._note(step)
 
 
 def dataset_per_iterator(

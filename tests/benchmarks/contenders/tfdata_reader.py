@@ -41,12 +41,13 @@ def tensorflows_window(image: Any) -> Any:
 
 
 def shardkits_window(image: Any) -> Any:
-    from shardkit.fetch.windows import UNIFORMS
-    from shardkit.reader.operations.reading import random_windows
+    from shardkit.fetch.windows import UNIFORMS, random_windows
+    from shardkit.reader.operations.arrays import GraphArray
 
-    shape = tf.io.extract_jpeg_shape(image)
-    uniforms = tf.random.uniform([UNIFORMS, 1])
-    return random_windows(uniforms, shape[:1], shape[1:2], scale=(0.08, 1.0), ratio=(3 / 4, 4 / 3))[0]
+    shape = GraphArray(tf.io.extract_jpeg_shape(image))
+    uniforms = GraphArray(tf.random.uniform([UNIFORMS, 1]))
+    windows = random_windows(uniforms, shape[:1], shape[1:2], scale=(0.08, 1.0), ratio=(3 / 4, 4 / 3))
+    return windows.tensor[0]
 
 
 def training_image(window: Callable[[Any], Any]) -> Callable[[Any], Any]:

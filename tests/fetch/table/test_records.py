@@ -162,7 +162,7 @@ def test_a_million_records_lie_where_their_ids_say(million):
 )
 def test_an_id_is_a_record_of_a_shard(million, example_id, shard, number):
     table = load_table(million, "train")
-    found, record = table.location(example_id)
+    _, found, record = table.location(example_id)
     assert (found.path, record) == (f"train-{shard:05d}-of-00005.tfrecord", number)
     assert table.keys(np.array([example_id])) == [str(example_id)]
 

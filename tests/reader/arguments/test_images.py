@@ -10,7 +10,6 @@ import tensorflow as tf
 
 from shardkit.errors import CallError
 from shardkit.reader import Images
-from shardkit.reader.arguments.images import ImageOptions
 
 THREE = (1.0, 2.0, 3.0)
 
@@ -107,13 +106,11 @@ def test_the_value_is_frozen_and_takes_the_size_alone_by_position():
 
 
 @pytest.mark.parametrize("has_boxes", [False, True])
-def test_the_options_of_the_pipeline_are_the_images_and_whether_they_are_for_training(has_boxes):
+def test_what_is_chosen_stays_and_evaluation_has_neither_random_crops_nor_flips(has_boxes):
     images = Images((6, 7), dtype="uint8", eval_fit="pad", crop_scale=(0.5, 1), flip=True, eval_crop_fraction=0.5)
-    options = ImageOptions.of(images, training=False, has_boxes=has_boxes)
-    assert {field.name: getattr(options, field.name) for field in dataclasses.fields(options)} == {
-        **dataclasses.asdict(images),
-        "training": False,
-    }
+    assert images.resolved(training=True, has_boxes=has_boxes) == images
+    unaugmented = dataclasses.replace(images, crop_scale=None, flip=False)
+    assert images.resolved(training=False, has_boxes=has_boxes) == unaugmented
 
 
 @pytest.mark.parametrize(
@@ -126,9 +123,9 @@ def test_the_options_of_the_pipeline_are_the_images_and_whether_they_are_for_tra
     ],
 )
 def test_what_is_not_chosen_depends_on_the_recipe_and_on_whether_there_are_boxes(augment, has_boxes, defaults):
-    options = ImageOptions.of(Images((6, 7), augment=augment), training=True, has_boxes=has_boxes)
+    options = Images((6, 7), augment=augment).resolved(training=True, has_boxes=has_boxes)
     assert (options.crop_scale, options.flip, options.eval_fit, options.eval_crop_fraction) == defaults
-    assert ImageOptions.of(Images((6, 7), augment=augment), training=False, has_boxes=has_boxes).random_crop is None
+    assert Images((6, 7), augment=augment).resolved(training=False, has_boxes=has_boxes).crop_scale is None
 
 
 @pytest.mark.parametrize("name", ["float32", "bfloat16", "float16", "uint8"])

@@ -10,7 +10,8 @@ import tensorflow as tf
 from shardkit import reader
 from shardkit.errors import CallError, ManifestError, UnknownArgumentError
 from shardkit.reader import BlockOrder, Cache, Images, Service, Skip, make_dataset, make_dataset_fn
-from shardkit.reader.arguments.other_apis import IMAGES_WORDS, MAKE_DATASET_FN_WORDS, MAKE_DATASET_WORDS
+from shardkit.reader.api import MAKE_DATASET_FN_WORDS, MAKE_DATASET_WORDS
+from shardkit.reader.arguments.images import IMAGES_WORDS
 
 
 @pytest.mark.parametrize("make", [make_dataset_fn, make_dataset, Images, BlockOrder, Skip, Cache, Service])

@@ -7,7 +7,7 @@ import pytest
 import tensorflow as tf
 from PIL import Image
 
-from shardkit.reader.arguments.images import ImageOptions
+from shardkit.reader.arguments.images import Images
 from shardkit.reader.images import decoding
 
 from ..conftest import encode, smooth
@@ -29,8 +29,8 @@ SUBSAMPLED = {"jpeg 4:2:2", "jpeg 4:2:0", "jpeg progressive"}
 
 
 def image_options(**changed):
-    defaults = {"size": (32, 48), "training": False, "eval_fit": "stretch", "eval_crop_fraction": 1.0}
-    return ImageOptions(**(defaults | changed))
+    defaults = {"size": (32, 48), "eval_fit": "stretch", "eval_crop_fraction": 1.0}
+    return Images(**(defaults | changed))
 
 
 @tf.function(reduce_retracing=True)
@@ -216,4 +216,4 @@ def test_pad_fits_the_whole_image_into_black(shape, rows, columns, method):
 
 def test_random_crops_fill_the_target_whatever_fit_says():
     flat = np.full((10, 60, 3), 200, np.uint8)
-    assert (finish(flat, training=True, crop_scale=(0.5, 1.0), eval_fit="pad") == 200).all()
+    assert (finish(flat, crop_scale=(0.5, 1.0), eval_fit="pad") == 200).all()

@@ -73,8 +73,8 @@ def test_the_ratio_is_the_greatest_that_leaves_as_much_as_the_target(window, tar
         ({"eval_fit": "stretch"}, (100, 300), (32, 48)),
         ({"eval_fit": "pad"}, (100, 300), (16, 48)),  # what is not black
         ({"eval_fit": "pad"}, (300, 1), (32, 1)),
-        ({"eval_fit": "pad", "training": True}, (100, 300), (16, 48)),
-        ({"eval_fit": "pad", "training": True, "crop_scale": (0.5, 1.0)}, (100, 300), (32, 48)),  # crops are not padded
+        ({"eval_fit": "pad", "flip": True}, (100, 300), (16, 48)),
+        ({"eval_fit": "pad", "crop_scale": (0.5, 1.0)}, (100, 300), (32, 48)),  # crops are not padded
     ],
 )
 def test_the_target_is_what_the_image_fills(changed, window, target):

@@ -3,7 +3,7 @@ import pytest
 import tensorflow as tf
 
 from shardkit.order import sampling, schedule
-from shardkit.reader.operations import orders as sampling_ops
+from shardkit.reader.operations.arrays import GraphArray, in_graph
 
 WEIGHTS = {
     "ten alike": [1] * 10,  # no shared slots
@@ -15,13 +15,21 @@ WEIGHTS = {
 STARTS = [0, 999_000, 2**61 - 150]
 
 
+def compiled(draw):
+    @tf.function(input_signature=[tf.TensorSpec([None], tf.int64)], autograph=False)
+    def drawn(positions):
+        return [one.tensor for one in draw(GraphArray(positions))]
+
+    return drawn
+
+
 @pytest.mark.parametrize("weights", WEIGHTS.values(), ids=WEIGHTS)
 def test_the_graph_draws_as_numpy_does(weights):
     made = schedule.make_schedule(weights, seed=1)
-    compiled = tf.function(sampling_ops.ClassSchedule(made), input_signature=[tf.TensorSpec([None], tf.int64)])
+    drawn, given = compiled(lambda positions: schedule.draw(given, positions)), in_graph(made)
     for start in STARTS:
         positions = np.arange(start, start + 2500)
-        for found, expected in zip(compiled(positions), schedule.draw(made, positions), strict=True):
+        for found, expected in zip(drawn(positions), schedule.draw(made, positions), strict=True):
             np.testing.assert_array_equal(found, expected)
 
 
@@ -30,8 +38,8 @@ def test_the_graph_samples_as_numpy_does(largest):
     labels = np.repeat(np.arange(20), np.linspace(largest // 4, largest, 20).astype(int))
     labels = np.random.default_rng(0).permutation(labels).astype(np.int32)
     made = sampling.class_balanced(labels, num_classes=21, seed=5)
-    compiled = tf.function(sampling_ops.Sampler(made, 5), input_signature=[tf.TensorSpec([None], tf.int64)])
+    drawn, given = compiled(lambda positions: sampling.sample(positions, given, seed=5)), in_graph(made)
     for start in STARTS:
         positions = np.arange(start, start + 1000)
-        for found, expected in zip(compiled(positions), sampling.sample(positions, made, seed=5), strict=True):
+        for found, expected in zip(drawn(positions), sampling.sample(positions, made, seed=5), strict=True):
             np.testing.assert_array_equal(found, expected)

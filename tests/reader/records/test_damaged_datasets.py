@@ -132,7 +132,7 @@ class Damaged:
         self.key = self.dataset_fn.batch_keys(step)[position]
         table = self.dataset_fn._table
         (example_id,) = (i for i, key in enumerate(table.keys(np.arange(307))) if key == self.key)
-        shard, number = table.location(example_id)
+        _, shard, number = table.location(example_id)
         damage_records(table, [example_id])
         self.named = f"{shard.path}: record {number}, key {self.key!r}: "
 

@@ -57,7 +57,7 @@ def test_another_of_the_same_class_dataset_and_selection_takes_its_place(pair):
     }
     for name, table in tables.items():
         counts = np.bincount(table.label)
-        dataset = [table.root(i).url for i in range(table.num_examples)]
+        dataset = [table.location(i)[0].url for i in range(table.num_examples)]
         victims = [
             next(i for i in range(table.num_examples) if table.label[i] == label and dataset[i] == url)
             for url in dict.fromkeys(dataset)
@@ -67,7 +67,7 @@ def test_another_of_the_same_class_dataset_and_selection_takes_its_place(pair):
         damage(table, victims)
         recovery = RecordRecovery(table, DamagedRecords(100), 5, Sources(table))
         for victim in victims:
-            (other, _), (again, _) = (recovery.replace(victim, is_undecodable=known) for known in (False, True))
+            (other, _), (again, _) = (recovery.repaired(victim, is_undecodable=known) for known in (False, True))
             assert other == again, name
             assert other not in victims
             assert table.label[other] == table.label[victim]
@@ -90,7 +90,7 @@ def test_where_nothing_is_intact_that_is_told(pair):
     table = select(table_of(pair[0]), where="label_name = 'cat'", fold=None, take=None, training=True)
     damage(table, [0])
     with pytest.raises(RecordError, match=r"train-0.*record \d+, key 'cat/.*no other example.*restore"):
-        RecordRecovery(table, DamagedRecords(100), 0, Sources(table)).replace(0, is_undecodable=False)
+        RecordRecovery(table, DamagedRecords(100), 0, Sources(table)).repaired(0)
 
 
 def test_shares_of_classes_stay_exact(pair):
@@ -109,7 +109,7 @@ def test_a_record_that_is_intact_when_read_again_is_not_replaced(pair, tmp_path)
     dataset_fn = reader.make_dataset_fn(str(pair[0]), "train", **options)
     table = dataset_fn._table
     for example_id in (3, 17):
-        shard, _ = table.location(example_id)
+        _, shard, _ = table.location(example_id)
         path = next(path for path, one in zip(table.paths, table.shards, strict=True) if one == shard)
         (tmp_path / path).chmod(0o644)
         with open(path, "r+b") as file:
@@ -147,7 +147,7 @@ def test_a_shard_that_cannot_be_read_is_not_replaced(intact, monkeypatch, damage
     recovery = RecordRecovery(table, damaged, 0, Sources(table))
     refusing(monkeypatch, "read_range", ".tfrecord", errno.EACCES)
     with pytest.raises(MachineError, match=r"train-0.*\.tfrecord: cannot be read"):
-        recovery.reread_or_raise(3) if damaged is None else recovery.replace(3, is_undecodable=False)
+        recovery.repaired(3)
     assert damaged is None or damaged.records == []
 
 

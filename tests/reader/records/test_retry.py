@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from shardkit.reader.records.retry import retry_failed_steps
+from shardkit.reader.retry import retry_failed_steps
 
 BATCHES_PER_STEP = 2
 END = -1

@@ -1,10 +1,10 @@
-"""The processes that measure: each runs a stage for as long as it is told, and reports what it took.
+"""The processes that `shardkit bench` starts: each runs a stage for as long as it is told, and reports what it took.
 
 One process imports TensorFlow, which takes seconds and half a gigabyte, and forks a process for each measurement before
 TensorFlow has started any thread. A forked process writes {"pid": …} to its socket and waits. Then both sides write one
 line of JSON at a time: {"start": true} is answered by {"ready": true, …} when the stage is warm, and {"seconds": 0.5,
 "max_images": null} by {"images": 640, "seconds": 0.51, "cpu_seconds": 0.97}. A failure is {"error": …, "exit_code": 1}.
-`shardkit.bench.workers` is the other side.
+`shardkit.bench.workers` is the other side. The stages are made of the reader's own parts.
 """
 
 import contextlib
@@ -17,13 +17,25 @@ import signal
 import socket
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any, TextIO
 
+import tensorflow as tf
+
 from shardkit import errors
+from shardkit.bench.dataset_part import restricted
 from shardkit.bench.stages import StageSpec
+from shardkit.dataset.manifest import read_manifest
 from shardkit.errors import MachineError, ShardkitError
-from shardkit.reader.bench.stages import copy_shards, stage_dataset
+from shardkit.reader.api import make_dataset_fn
+from shardkit.reader.arguments.images import Images
+from shardkit.reader.arguments.values import CACHE_BYTES
+from shardkit.reader.cache.shard_cache import ShardCache
+from shardkit.reader.dataset_fn import DatasetFn
+from shardkit.reader.fetching import fetched_chunks, make_fetcher, unbatched
+from shardkit.reader.images.decoding import decode_window, finish, target_size
+from shardkit.reader.pipeline import parallel_map
+from shardkit.reader.python_calls import without_autograph
 
 PR_SET_PDEATHSIG = 1  # linux/prctl.h
 MIN_WARM_BATCHES = 2
@@ -131,3 +143,82 @@ def _end_with_parent(parent: int) -> None:
         ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
     if os.getppid() != parent:  # it ended before the kernel was told
         os._exit(1)
+
+
+def stage_dataset(spec: StageSpec) -> Any:
+    """Return an endless dataset whose elements hold `spec.batch_size` images each."""
+    dataset_fn = make_input_fn(spec)
+    if spec.stage == "whole":
+        dataset = dataset_fn()
+    elif spec.stage == "read":
+        dataset = _counted(_records(dataset_fn), lambda columns: tf.strings.length(columns["image"]), spec.batch_size)
+    else:
+        dataset = _counted(
+            _records(dataset_fn).take(spec.memory_images).cache().repeat(),
+            _pixels_of(dataset_fn, is_finished=spec.stage == "pixels"),
+            spec.batch_size,
+        )
+    if spec.threads is None:
+        return dataset
+    options = tf.data.Options()
+    options.threading.private_threadpool_size = spec.threads
+    return dataset.with_options(options)
+
+
+def copy_shards(spec: StageSpec) -> float:
+    """Copy the shards to the cache; return the seconds it took, or how long another process was waited for."""
+    assert spec.cache is not None, "there is a folder for copies"  # noqa: S101 - for type checkers
+    start = time.perf_counter()
+    manifest = read_manifest(spec.dataset)
+    shards = restricted(manifest, spec.split, spec.num_shards).split(spec.split).shards
+    ShardCache(spec.cache, CACHE_BYTES).fetch([manifest.root] * len(shards), shards)
+    return time.perf_counter() - start
+
+
+def make_input_fn(spec: StageSpec) -> DatasetFn:
+    """Return the input function of a measurement; of the copies, with `cache`."""
+    images = Images(
+        spec.image_size,
+        augment="imagenet",
+        dtype=spec.dtype,  # type: ignore[arg-type] # checked by Images
+        scaled_decoding=spec.scaled_decoding,
+        resize_method="antialias" if spec.scaled_decoding else "bilinear",
+    )
+    return make_dataset_fn(
+        restricted(read_manifest(spec.dataset), spec.split, spec.num_shards),
+        spec.split,
+        global_batch_size=spec.batch_size,
+        images=images,
+        order=spec.order,  # type: ignore[arg-type] # checked by make_dataset_fn
+        cache=spec.cache,
+    )
+
+
+def _records(dataset_fn: DatasetFn) -> Any:
+    """Return the records one by one, with the columns that decoding needs, in the order of training."""
+    spec = dataset_fn.spec
+    return unbatched(fetched_chunks(spec, make_fetcher(spec))(tf.constant(0, tf.int64)))
+
+
+def _pixels_of(dataset_fn: DatasetFn, *, is_finished: bool) -> Callable[[dict[str, Any]], Any]:
+    """Return a graph function that decodes an image, and finishes it or not; it returns one number."""
+    image = dataset_fn.spec.image
+    assert image is not None, "every measurement decodes to one size"  # noqa: S101 - see make_input_fn
+
+    @without_autograph
+    def decoded(columns: dict[str, Any]) -> Any:
+        encoded, window = columns["image"], columns["window"]
+        target = target_size(window, image) if image.scaled_decoding else None
+        pixels = decode_window(encoded, window, columns.get("is_png"), image.channels, target)
+        if not is_finished:
+            return tf.shape(pixels)[0]
+        shape = window[2:] if image.scaled_decoding else None
+        finished = finish(pixels, columns.get("flip"), image, shape=shape)
+        return tf.cast(finished[0, 0, 0], tf.int32)
+
+    return decoded
+
+
+def _counted(dataset: Any, function: Callable[[dict[str, Any]], Any], batch_size: int) -> Any:
+    """Return batches of one number for each example: iterating costs Python next to nothing."""
+    return parallel_map(dataset, function).batch(batch_size, drop_remainder=True).prefetch(tf.data.AUTOTUNE)

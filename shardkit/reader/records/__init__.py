@@ -1,1 +1,0 @@
-"""Restart the batches at a step that failed, see `retry`."""
