@@ -1,6 +1,7 @@
 import fcntl
 import gc
 import json
+import linecache
 import os
 import shutil
 import urllib.request
@@ -13,6 +14,8 @@ from .storage.s3.faulty_server import S3Server
 
 # Before anything imports TensorFlow: its start-up notes would drown what a failing test says.
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
+# Otherwise each parser of arguments looks for a dozen files of translations; Beam makes a hundred parsers a pipeline.
+os.environ["LANGUAGE"] = "C"
 
 # A busy machine is no fault of the code: no example is timed.
 settings.register_profile("shardkit", deadline=None)
@@ -29,8 +32,10 @@ CHROMIUM_ARGUMENTS = [
 
 
 def pytest_configure():
-    """Let no file that a test writes wait for the disk: no test sees the difference, and a slow disk costs minutes."""
+    """Leave out what no test sees: waiting for the disk, which costs minutes on a slow one, and needless `stat`s."""
     os.fsync = os.fstat  # it also refuses a descriptor that is closed
+    # Beam asks for each frame of each step of a pipeline whether its file has changed.
+    linecache.checkcache = lambda filename=None: None
 
 
 # Programs that wait for each other, for more than 10 s: at the end of a run, the other test processes would wait, too.

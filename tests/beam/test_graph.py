@@ -42,6 +42,11 @@ IMAGE_SIDE = 80  # pixels: noise of that size takes 15 kB
 NUM_IMAGES = 40
 
 
+@pytest.fixture(autouse=True)
+def cheap_pickles():
+    """Graphs are as large here as they are sent: compressed."""
+
+
 @pytest.fixture(scope="module")
 def photographs(tmp_path_factory):
     """Two classes of pictures that are large against their names."""

@@ -1,5 +1,8 @@
 import numpy as np
+import pytest
 import tensorflow as tf
+
+from shardkit.reader import pipeline_spec
 
 from ..fetch.conftest import (  # noqa: F401 - fixtures
     COUNTS,
@@ -16,6 +19,19 @@ from ..fetch.conftest import (  # noqa: F401 - fixtures
 tf.config.set_logical_device_configuration(
     tf.config.list_physical_devices("CPU")[0], [tf.config.LogicalDeviceConfiguration()] * 4
 )
+# A graph has operations for each image of a chunk, and is optimised before its first batch: up to half of the time of
+# these tests. The golden batches (`as_users_read`) and the snippets of the pages are read as users read them.
+USERS_CHUNK, pipeline_spec.MAX_CHUNK = pipeline_spec.MAX_CHUNK, 2
+tf.config.optimizer.set_experimental_options({"disable_meta_optimizer": True})
+
+
+@pytest.fixture
+def as_users_read(monkeypatch):
+    """Optimise graphs, and decode as many images at a time as for users."""
+    monkeypatch.setattr(pipeline_spec, "MAX_CHUNK", USERS_CHUNK)
+    tf.config.optimizer.set_experimental_options({"disable_meta_optimizer": False})
+    yield
+    tf.config.optimizer.set_experimental_options({"disable_meta_optimizer": True})
 
 
 def datasets_of_workers(dataset_fn, num_workers=1, replicas=1):

@@ -7,6 +7,8 @@ import tensorflow as tf
 from .configurations import CONFIGURATIONS, GOLDEN, batches_of, dataset_fn, flat, plans_of
 from .make_golden import as_pixels, digest
 
+pytestmark = pytest.mark.usefixtures("as_users_read")
+
 
 @pytest.mark.parametrize("name", CONFIGURATIONS)
 def test_batches_are_those_that_were_written_down(name):

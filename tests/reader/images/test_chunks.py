@@ -8,10 +8,13 @@ import pytest
 import tensorflow as tf
 
 from shardkit import reader
-from shardkit.reader.pipeline_spec import MAX_CHUNK, MAX_SEPARATE
+from shardkit.reader.pipeline_spec import MAX_SEPARATE
 from shardkit.testing import convert_without_beam, picture, write_tree
 
+from ..conftest import USERS_CHUNK
 from .test_annotations import SAMPLES
+
+pytestmark = pytest.mark.usefixtures("as_users_read")
 
 IMAGES = {
     "uint8": {"dtype": "uint8"},
@@ -75,7 +78,9 @@ def test_evaluation_has_every_image_once(last_batch, small):
     assert [len(batch[0]) for batch in found] == [16, 16, 16, 12 if last_batch == "short" else 16]
 
 
-@pytest.mark.parametrize(("batch", "size", "expected"), [(256, 16, MAX_CHUNK), (250, 16, 10), (7, 16, 7), (8, 512, 1)])
+@pytest.mark.parametrize(
+    ("batch", "size", "expected"), [(256, 16, USERS_CHUNK), (250, 16, 10), (7, 16, 7), (8, 512, 1)]
+)
 def test_chunks_divide_the_batch_and_are_smaller_for_larger_images(batch, size, expected, small):
     fn = made(small["JPEG"], batch, images=reader.Images((size, size)), training=False)
     assert chunk_size(fn) == expected

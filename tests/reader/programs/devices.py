@@ -11,3 +11,5 @@ def mirrored(num_devices):
 def split_cpu(num_devices):
     cpu = tf.config.list_physical_devices("CPU")[0]
     tf.config.set_logical_device_configuration(cpu, [tf.config.LogicalDeviceConfiguration()] * num_devices)
+    # A quarter of the time of a short training.
+    tf.config.optimizer.set_experimental_options({"disable_meta_optimizer": True})
