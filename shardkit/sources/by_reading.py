@@ -109,11 +109,7 @@ def _opened(opening: Opening, reading: Reading) -> Source:
 
 @dataclass(frozen=True, slots=True)
 class RememberedSource(WrappedSource):
-    """A source that is read as a dataset remembers.
-
-    Attributes:
-        remembered: The dataset.
-    """
+    """A source that is read as a dataset remembers."""
 
     remembered: Remembered
 

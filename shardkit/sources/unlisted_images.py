@@ -35,13 +35,6 @@ def count_unlisted_images(
     """Return numbers of images that are not covered, by a phrase for the user such as ``images in test/ that …``.
 
     A folder with nothing covered in or below it is counted as a whole, under its own name.
-
-    Args:
-        folder: Root of the source.
-        why: End of the phrase, such as ``that no annotation names``.
-        below: Folders to walk.
-        covered: Folders to skip with everything below them, and links to them.
-        named: Images to skip.
     """
     walk = _Walk(folder, covered, named)
     for path in below:

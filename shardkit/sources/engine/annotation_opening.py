@@ -26,17 +26,9 @@ _DROP, _ENDING, SPLITS = "drop", "ending", "splits"  # options of what names ima
 
 @dataclass(slots=True)
 class AnnotationOpening:
-    """Opens the files of one format.
+    """Opens the files of one format."""
 
-    Attributes:
-        tree: SOURCE, where the paths of label files start.
-        folder: The folder that keys start at.
-        images: Which files are examples.
-        reading: The reading, which opening completes.
-        paths: The files.
-    """
-
-    tree: Folder
+    tree: Folder  # SOURCE, where the paths of label files start
     folder: Folder
     images: ImagePaths
     reading: Reading

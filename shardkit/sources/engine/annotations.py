@@ -30,37 +30,24 @@ from shardkit.storage import Entry, Folder, os_errors_as
 
 @dataclass(frozen=True, slots=True)
 class AnnotationDriver(Driver):
-    """Enumerates the records of files that name many images each.
-
-    Attributes:
-        tree: SOURCE, where the paths of the files start.
-        format: The format.
-        files: The files.
-        images: Which files are images that they may name.
-        attribute: The attribute of images that gives their classes; None for boxes.
-        has_several: Whether an image may have several classes.
-        splits_of_folders: Whether the last folder of an image's path that is called like a split gives it, if nothing
-            else does.
-        policy: What happens to images that no record names.
-        unnamed_images: Which of them are listed.
-        class_names: Class names in label order; None if the files do not order them.
-        is_whole: Whether images in other folders are counted, too: if SOURCE is a folder that has the images.
-        owns_images: Whether no two files may name images of one folder, so that each part knows which images nothing
-            names: no file is read twice.
-    """
+    """Enumerates the records of files that name many images each."""
 
     tree: Folder
     format: Format
     files: tuple[NamingFile, ...]
     images: ImagePaths
-    attribute: str | None = None
-    has_several: bool = False
+    attribute: str | None = None  # the attribute of images that gives their classes; None for boxes
+    has_several: bool = False  # whether an image may have several classes
+    # Whether the last folder of an image's path that is called like a split gives it, if nothing else does
     splits_of_folders: bool = False
-    policy: Missing = "reject"
-    unnamed_images: Unnamed = "reject"
-    class_names: tuple[str, ...] | None = None
+    policy: Missing = "reject"  # what happens to images that no record names
+    unnamed_images: Unnamed = "reject"  # which of them are listed
+    class_names: tuple[str, ...] | None = None  # class names in label order; None if the files do not order them
+    # Whether images in other folders are counted, too: if SOURCE is a folder that has the images
     is_whole: bool = False
 
+    # Whether no two files may name images of one folder, so that each part knows which images nothing names: no file is
+    # read twice
     owns_images: bool = False
 
     names_images = True
@@ -85,7 +72,6 @@ class AnnotationDriver(Driver):
         return f"{what} from {'; '.join(file.describe() for file in self.files)}{note}"
 
     def parts(self, folder: Folder) -> Sequence[NamingFile]:
-        """See Driver; one for each file."""
         del folder
         return self.files
 

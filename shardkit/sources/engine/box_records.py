@@ -18,20 +18,14 @@ COLUMNS = ("image", "xmin", "ymin", "xmax", "ymax", "width", "height")  # and th
 
 @dataclass(frozen=True, slots=True)
 class BoxRecords(TableFile):
-    """A file with a record for each box.
-
-    Attributes:
-        inside: Where the records are; see `trees.records`.
-        reading: How they are read.
-        column: The field of the class; None if there is nothing to choose.
-    """
+    """A file with a record for each box."""
 
     format_name: ClassVar[str] = "records of boxes"
     holds_text: ClassVar[bool] = False
 
-    inside: str | None
+    inside: str | None  # where the records are; see `trees.records`
     reading: Reading
-    column: str | None
+    column: str | None  # the field of the class; None if there is nothing to choose
 
     @property
     def remark(self) -> str:

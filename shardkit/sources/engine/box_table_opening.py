@@ -47,16 +47,9 @@ _TRIED = 64  # paths that are looked up
 
 @dataclass(slots=True)
 class BoxTableOpening:
-    """Opens tables of boxes.
+    """Opens tables of boxes."""
 
-    Attributes:
-        tree: SOURCE, where the paths of tables start.
-        folder: The folder that keys start at.
-        reading: The reading, which opening completes.
-        paths: The tables.
-    """
-
-    tree: Folder
+    tree: Folder  # SOURCE, where the paths of tables start
     folder: Folder
     reading: Reading
     paths: Sequence[str]

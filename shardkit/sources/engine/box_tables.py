@@ -39,25 +39,15 @@ _TABLES_SHOWN = 4  # that `describe` names
 
 @dataclass(frozen=True, slots=True)
 class BoxTable:
-    """A table of boxes.
-
-    Attributes:
-        file: The table.
-        paths: How its image paths become keys.
-        split: The split of all its images, unless it has a column of splits; None if nothing gives it.
-        columns: What its columns mean.
-        is_fraction: Whether boxes are fractions of the image's sides.
-        class_file: Path of the file with the names of its classes' codes; '' if there is none.
-        one_class: The class of every box of a table without classes.
-    """
+    """A table of boxes."""
 
     file: TableFile
     paths: PathRule
-    split: str | None
+    split: str | None  # the split of all its images, unless it has a column of splits; None if nothing gives it
     columns: BoxColumns
-    is_fraction: bool
-    class_file: str = ""
-    one_class: str = ONE_CLASS
+    is_fraction: bool  # whether boxes are fractions of the image's sides
+    class_file: str = ""  # path of the file with the names of its classes' codes; '' if there is none
+    one_class: str = ONE_CLASS  # the class of every box of a table without classes
 
     def describe(self) -> str:
         """Return how the table is read, without its path."""
@@ -91,17 +81,11 @@ class TableSlice:
 
 @dataclass(frozen=True, slots=True)
 class BoxTableDriver(Driver):
-    """Enumerates the images that tables of boxes name.
-
-    Attributes:
-        tables: The tables.
-        policy: What happens to images that no table names.
-        is_whole: Whether images in other folders are counted: if SOURCE is a folder that has the images.
-    """
+    """Enumerates the images that tables of boxes name."""
 
     tables: tuple[BoxTable, ...]
-    policy: Missing = "reject"
-    is_whole: bool = False
+    policy: Missing = "reject"  # what happens to images that no table names
+    is_whole: bool = False  # whether images in other folders are counted: if SOURCE is a folder that has the images
 
     names_images = True
     classes = None
@@ -126,14 +110,12 @@ class BoxTableDriver(Driver):
         return "; ".join(read)
 
     def parts(self, folder: Folder) -> Sequence[TableSlice]:
-        """See Driver; slices of each table's images."""
         del folder
         return [TableSlice(i, some) for i, table in enumerate(self.tables) for some in table.slices()]
 
     def rows(
         self, folder: Folder, part: TableSlice, complete: Complete, skipped: dict[str, int]
     ) -> Iterator[ListingRow]:
-        """See Driver; images sorted by key, then bad records."""
         table = self.tables[part.table]
         present = _present(folder, table, part.images) if table.columns.is_open_images else None
         names = read_class_names(table.file.folder, table.class_file) if table.class_file else {}
@@ -167,7 +149,6 @@ class BoxTableDriver(Driver):
         yield from (rejected_row(problem, table.split) for problem in gathered.problems)
 
     def keys(self, folder: Folder) -> Iterator[str]:
-        """See Driver; a key that follows itself is yielded once."""
         for table in self.tables:
             key_of, last, image = _Keys(table, folder).key, "", table.columns.image
             for record in table.file.all_records(frozenset({image})):

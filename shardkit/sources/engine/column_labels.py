@@ -84,17 +84,11 @@ def _as_facts(options: Mapping[str, Any], origin: Column) -> dict[str, Any]:
 
 @dataclass(frozen=True, slots=True)
 class NamedNumbers:
-    """Class numbers in paths with their names.
-
-    Attributes:
-        source: Where the numbers come from.
-        names: The names by number, '' for none.
-        file: The file that has them.
-    """
+    """Class numbers in paths with their names."""
 
     source: ByKey
-    names: tuple[str, ...]
-    file: str
+    names: tuple[str, ...]  # the names by number, '' for none
+    file: str  # the file that has them
 
     @classmethod
     def open(cls, tree: Folder, label: Labels, source: ByKey) -> "NamedNumbers":

@@ -26,30 +26,18 @@ _UNCERTAIN = "records with an uncertain label (-1)"
 
 @dataclass(frozen=True, slots=True)
 class Columns:
-    """The roles of a table's columns, by their indexes.
-
-    Attributes:
-        names: Names of all columns.
-        image: The column of image paths.
-        labels: How labels are read.
-        split: The column of splits; None if there is none, or if it assigns none.
-        discards: The column that may hold DISCARD instead of a split; None for none.
-        group: The column of groups; None for none.
-        features: Columns that become features, and their types.
-        left_out: Columns that are not read.
-        holds_text: Whether every value is text, as in CSV files.
-        split_numbers: The splits that numbers in the column of splits stand for; {} if it holds names.
-    """
+    """The roles of a table's columns, by their indexes."""
 
     names: tuple[str, ...]
     image: int
     labels: Labels
-    split: int | None
-    discards: int | None
-    group: int | None
-    features: tuple[tuple[int, pa.DataType], ...]
-    left_out: tuple[int, ...]
-    holds_text: bool
+    split: int | None  # the column of splits; None if there is none, or if it assigns none
+    discards: int | None  # the column that may hold DISCARD instead of a split; None for none
+    group: int | None  # the column of groups; None for none
+    features: tuple[tuple[int, pa.DataType], ...]  # columns that become features, and their types
+    left_out: tuple[int, ...]  # columns that are not read
+    holds_text: bool  # whether every value is text, as in CSV files
+    # The splits that numbers in the column of splits stand for; {} if it holds names
     split_numbers: Mapping[str, str] = field(default_factory=dict)
 
     @property

@@ -113,24 +113,16 @@ class TreePart:
 
 @dataclass(frozen=True, slots=True)
 class TreeDriver(Driver):
-    """Lists the images of folders.
+    """Lists the images of folders."""
 
-    Attributes:
-        depth: Number of levels of folders that are parts: those that facts are taken from.
-        excluded: Path that is not listed, because it is the output; None for none.
-        are_labels: Whether the folders of the last level are labels: those without an image are counted, and pictures
-            next to them in formats that are not read are counted, not rejected.
-        explained: Globs of the files that facts come from, below the source.
-        root: Folder below the source that paths start at.
-        is_strict: Whether other files are counted as not explained.
-    """
-
-    depth: int = 1
-    excluded: str | None = None
+    depth: int = 1  # number of levels of folders that are parts: those that facts are taken from
+    excluded: str | None = None  # path that is not listed, because it is the output; None for none
+    # Whether the folders of the last level are labels: those without an image are counted, and pictures next to them in
+    # formats that are not read are counted, not rejected
     are_labels: bool = True
-    explained: tuple[str, ...] = ()
-    root: str = ""
-    is_strict: bool = False
+    explained: tuple[str, ...] = ()  # globs of the files that facts come from, below the source
+    root: str = ""  # folder below the source that paths start at
+    is_strict: bool = False  # whether other files are counted as not explained
 
     fields = ()
     names_images = False
@@ -158,7 +150,6 @@ class TreeDriver(Driver):
         return part.path
 
     def rows(self, folder: Folder, part: TreePart, complete: Complete, skipped: dict[str, int]) -> Iterator[ListingRow]:
-        """See Driver; files sorted by name, folder by folder."""
 
         def row(path: str, entry: Entry) -> ListingRow:
             return complete(ListingRow(path, None, None, entry.num_bytes, entry.mtime_ns))

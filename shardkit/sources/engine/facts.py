@@ -69,15 +69,10 @@ def once(folder: Folder, identity: str, read: Callable[[], Any]) -> Any:
 
 @dataclass(frozen=True, slots=True)
 class OfPath:
-    """Values from folders' and files' names.
-
-    Attributes:
-        origin: Which part of the path.
-        is_split: Whether the value is a split: then only words of splits, or those of the map, are values.
-    """
+    """Values from folders' and files' names."""
 
     origin: PathPart | PathRegex | Constant
-    is_split: bool = False
+    is_split: bool = False  # whether the value is a split: then only words of splits, or those of the map, are values
 
     def values(self, folder: Folder) -> Values:
         origin = self.origin
@@ -145,17 +140,11 @@ def _split_named(names: Mapping[str, str | None], folder: Folder, text: str) -> 
 
 @dataclass(frozen=True, slots=True)
 class LabelFact:
-    """The class of an example.
-
-    Attributes:
-        source: Where it comes from.
-        place: What to say where a label is missing.
-        unlabelled: Globs of the images whose path gives no label, whatever it is.
-    """
+    """The class of an example."""
 
     source: ByKey
-    place: str
-    unlabelled: tuple[IgnoreGlob, ...] = ()
+    place: str  # what to say where a label is missing
+    unlabelled: tuple[IgnoreGlob, ...] = ()  # globs of the images whose path gives no label, whatever it is
 
     column = "label_name"
     fields = ()
@@ -174,17 +163,11 @@ class LabelFact:
 
 @dataclass(frozen=True, slots=True)
 class SplitFact:
-    """The split of an example.
-
-    Attributes:
-        source: Where it comes from.
-        place: What to say where it is missing.
-        leaves_out: Whether images without a split are left out and counted, not rejected.
-    """
+    """The split of an example."""
 
     source: ByKey
-    place: str
-    leaves_out: bool = False
+    place: str  # what to say where it is missing
+    leaves_out: bool = False  # whether images without a split are left out and counted, not rejected
 
     column = "split"
     fields = ()
@@ -205,15 +188,10 @@ class SplitFact:
 
 @dataclass(frozen=True, slots=True)
 class ColumnFact:
-    """A fact in columns of its own: the group, or a further feature.
-
-    Attributes:
-        fields: The columns.
-        source: Where the values come from: one, or a tuple of as many as there are columns.
-    """
+    """A fact in columns of its own: the group, or a further feature."""
 
     fields: tuple[pa.Field, ...]
-    source: ByKey
+    source: ByKey  # where the values come from: one, or a tuple of as many as there are columns
 
     column = ""
 

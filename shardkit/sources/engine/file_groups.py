@@ -20,20 +20,14 @@ _WILD = frozenset("*?[")
 
 @dataclass(frozen=True)
 class FileGroup:
-    """Files of annotations, and where their images are.
+    """Files of annotations, and where their images are."""
 
-    Attributes:
-        globs: Globs of the files; one if `images` is a folder.
-        images: The folder of the images: a file has the path of its image below it. None: its image has its name, and
-            is in the nearest folder.
-        below: Folder that holds the images, if `images` is None.
-        split: The split of all images; None if the files do not give it.
-    """
-
-    globs: tuple[str, ...]
+    globs: tuple[str, ...]  # globs of the files; one if `images` is a folder
+    # The folder of the images: a file has the path of its image below it. None: its image has its name, and is in the
+    # nearest folder
     images: str | None = None
-    below: str = ""
-    split: str | None = None
+    below: str = ""  # folder that holds the images, if `images` is None
+    split: str | None = None  # the split of all images; None if the files do not give it
 
     @cached_property
     def place(self) -> str:
@@ -60,25 +54,18 @@ def place_of(glob: str) -> str:
 
 @dataclass(slots=True)
 class GroupFiles:
-    """The files of a group, as one host sees them.
+    """The files of a group, as one host sees them."""
 
-    Attributes:
-        pairs: The files with an image; if it is searched, all files.
-        images_of: Path and entry of the images of each file: several if they differ in their endings.
-        files_alone: The files without image.
-        images_alone: The images without file; if they are searched, all images.
-        folders: Folders below that are not listed.
-        skipped: Number of other files by ending.
-        nearest: What searches the images; None if a folder has them by the same paths.
-    """
-
+    # The files with an image; if it is searched, all files
     pairs: list[tuple[str, Entry]] = field(default_factory=list)
+    # Path and entry of the images of each file: several if they differ in their endings
     images_of: dict[str, list[tuple[str, Entry]]] = field(default_factory=dict)
-    files_alone: dict[str, Entry] = field(default_factory=dict)
+    files_alone: dict[str, Entry] = field(default_factory=dict)  # the files without image
+    # The images without file; if they are searched, all images
     images_alone: dict[str, Entry] = field(default_factory=dict)
-    folders: list[str] = field(default_factory=list)
-    skipped: dict[str, int] = field(default_factory=dict)
-    nearest: "NearestImages | None" = None
+    folders: list[str] = field(default_factory=list)  # folders below that are not listed
+    skipped: dict[str, int] = field(default_factory=dict)  # number of other files by ending
+    nearest: "NearestImages | None" = None  # what searches the images; None if a folder has them by the same paths
 
     @property
     def num_files(self) -> int:

@@ -35,25 +35,15 @@ _BOXED = "boxed"  # the option that says what happens to images with boxes where
 
 @dataclass(slots=True)
 class ImageFileOpening:
-    """Opens the files of one format.
+    """Opens the files of one format."""
 
-    Attributes:
-        tree: SOURCE, where the globs of the files start.
-        folder: The folder that keys start at.
-        images: Which files are examples.
-        reading: The reading, which opening completes.
-        lists: The lists that name the examples; None for none.
-        by_lists: What they give; None for none.
-        files_tree: The folder that the globs of the files start at.
-    """
-
-    tree: Folder
+    tree: Folder  # SOURCE, where the globs of the files start
     folder: Folder
     images: ImagePaths
     reading: Reading
-    lists: OfLists | None
-    by_lists: SplitFact | None
-    files_tree: Folder = field(init=False)
+    lists: OfLists | None  # the lists that name the examples; None for none
+    by_lists: SplitFact | None  # what they give; None for none
+    files_tree: Folder = field(init=False)  # the folder that the globs of the files start at
 
     def driver(self, origin: Annotation) -> ImageFileDriver:
         """Return what enumerates the images."""

@@ -31,25 +31,15 @@ _WITH_BOXES = (
 
 @dataclass(frozen=True, slots=True)
 class FileReader:
-    """Reads files of one image each.
+    """Reads files of one image each."""
 
-    Attributes:
-        tree: The folder that their paths start at.
-        format: The format.
-        options: Settings of the format.
-        policy: What happens to images without a file.
-        attribute: The attribute of images that gives their classes; None for boxes.
-        has_several: Whether an image may have several classes.
-        keeps_boxed: Whether a file with boxes gives its image a class, too.
-    """
-
-    tree: Folder
+    tree: Folder  # the folder that their paths start at
     format: ImageFormat
     options: Options = field(default_factory=lambda: MappingProxyType({}))
-    policy: Missing = "reject"
-    attribute: str | None = None
-    has_several: bool = False
-    keeps_boxed: bool = False
+    policy: Missing = "reject"  # what happens to images without a file
+    attribute: str | None = None  # the attribute of images that gives their classes; None for boxes
+    has_several: bool = False  # whether an image may have several classes
+    keeps_boxed: bool = False  # whether a file with boxes gives its image a class, too
 
     @property
     def fields(self) -> tuple[pa.Field, ...]:

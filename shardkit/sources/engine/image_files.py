@@ -52,31 +52,20 @@ class FilesPart:
 
 @dataclass(frozen=True, slots=True)
 class ImageFileDriver(Driver):
-    """Enumerates the images that files of annotations are for, and those that lack one.
-
-    Attributes:
-        reader: What reads the files.
-        groups: The files and the folders of their images.
-        images: Which files are images that may be examples.
-        splits_of_folders: Whether the last folder that is called like a split gives it: of the image, else of its file.
-        split_of_globs: The splits of the files that globs match, if images are found by their names.
-        class_names: Class names in label order; None if the files do not order them.
-        named_by: What the user should know about the names of classes, beginning with ','; '' for nothing.
-        lists: The lists that name the examples of groups without split; None for none.
-        by_lists: The split that they give; None for none.
-        is_whole: Whether images in other folders are counted.
-    """
+    """Enumerates the images that files of annotations are for, and those that lack one."""
 
     reader: FileReader
     groups: tuple[FileGroup, ...]
     images: ImagePaths
+    # Whether the last folder that is called like a split gives it: of the image, else of its file
     splits_of_folders: bool = False
+    # The splits of the files that globs match, if images are found by their names
     split_of_globs: tuple[tuple[str, str], ...] = ()
-    class_names: tuple[str, ...] | None = None
-    named_by: str = ""
-    lists: OfLists | None = None
-    by_lists: SplitFact | None = None
-    is_whole: bool = False
+    class_names: tuple[str, ...] | None = None  # class names in label order; None if the files do not order them
+    named_by: str = ""  # what the user should know about the names of classes, beginning with ','; '' for nothing
+    lists: OfLists | None = None  # the lists that name the examples of groups without split; None for none
+    by_lists: SplitFact | None = None  # the split that they give; None for none
+    is_whole: bool = False  # whether images in other folders are counted
 
     names_images = True
 
@@ -137,7 +126,6 @@ class ImageFileDriver(Driver):
     def rows(
         self, folder: Folder, part: FilesPart, complete: Complete, skipped: dict[str, int]
     ) -> Iterator[ListingRow]:
-        """See Driver; sorted by file."""
         group = self.groups[part.group]
         files = self._scan_once(folder, part)
         if self.by_lists is not None and group.split is None:

@@ -21,14 +21,8 @@ def image_rows(
     """Yield the rows of images, and of pictures in a format that is not read; count the other files.
 
     Videos are counted next to at least as many images; else they are rejected, so that no class of videos vanishes.
-
-    Args:
-        files: Path and entry of each file, sorted by path in each folder.
-        split: Split of the rejected rows.
-        row: Function that returns the row of an image, or raises BadRecord.
-        skipped: Counts of skipped files.
-        rejects_others: Whether pictures in a format that is not read are rejected, not counted. Those of the same name
-            as an image next to them are what it was made from (1.CR2, 1.jpg, 1.psd), and always counted.
+    With `rejects_others`, pictures in other formats are rejected, not counted, unless an image next to them has their
+    name: they are what it was made from (1.CR2, 1.jpg, 1.psd).
     """
     waiting: list[tuple[str, RecordProblem, Entry]] = []  # files that the next image may be made from
     videos: list[tuple[str, RecordProblem, Entry]] = []

@@ -13,19 +13,12 @@ from shardkit.storage import Entry, Folder
 
 @dataclass(frozen=True, slots=True)
 class ImagePaths:
-    """Which files are images that label files may name.
+    """Which files are images that label files may name."""
 
-    Attributes:
-        include: Globs of the examples; () for all.
-        exclude: Globs of images that are none.
-        excluded: Path that is not listed, because it is the output; None for none.
-        masks: Where masks are, which are no examples; None for none.
-    """
-
-    include: tuple[IgnoreGlob, ...] = ()
-    exclude: tuple[IgnoreGlob, ...] = ()
-    excluded: str | None = None
-    masks: MaskPaths | None = None
+    include: tuple[IgnoreGlob, ...] = ()  # globs of the examples; () for all
+    exclude: tuple[IgnoreGlob, ...] = ()  # globs of images that are none
+    excluded: str | None = None  # path that is not listed, because it is the output; None for none
+    masks: MaskPaths | None = None  # where masks are, which are no examples; None for none
 
     def files(self, folder: Folder, below: str = "", skip: Collection[str] = ()) -> Iterator[tuple[str, Entry]]:
         """Yield the images of a folder that are below a path in it, but not below some other paths."""

@@ -33,31 +33,19 @@ class ListLine(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class OfLists:
-    """Values of lists by key: each list stands for one.
+    """Values of lists by key: each list stands for one."""
 
-    Attributes:
-        folder: The folder that the lists' paths start at.
-        lists: Path and value of each list.
-        tables: The lists as tables, if they are some.
-        key: The column of names in tables.
-        matching: How lines name images.
-        strip: What is taken off the names.
-        rest: Value of the images in no list; None if they have none.
-        images: Which files are images that they may name.
-        bases: Folders that the names in some lists start at, by their paths, instead of that of `matching`.
-        expression: Regular expression of lines, whose group `image` is the name; '' if all of the line is.
-    """
-
-    folder: Folder
+    folder: Folder  # the folder that the lists' paths start at
     lists: tuple[tuple[str, str], ...]
-    tables: tuple[TableFile, ...]
-    key: str
+    tables: tuple[TableFile, ...]  # the lists as tables, if they are some
+    key: str  # the column of names in tables
     matching: Matching
     strip: Strip
-    rest: str | None
+    rest: str | None  # value of the images in no list; None if they have none
     images: ImagePaths
+    # Folders that the names in some lists start at, by their paths, instead of that of `matching`
     bases: Mapping[str, str] = field(default_factory=dict)
-    expression: str = ""
+    expression: str = ""  # regular expression of lines, whose group `image` is the name; '' if all of the line is
 
     def lines(self) -> Iterator[ListLine]:
         """Yield the lines that are not empty and no comments."""

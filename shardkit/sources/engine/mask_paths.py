@@ -18,12 +18,9 @@ _MAX_FOLDERS = 64  # whose files are kept
 
 @dataclass(frozen=True, slots=True)
 class MaskPaths:
-    """Templates of masks, and of the images that they are of.
+    """Templates of masks, and of the images that they are of."""
 
-    Attributes:
-        templates: Template of a mask, and of its image; the first one whose file exists counts.
-    """
-
+    # Template of a mask, and of its image; the first one whose file exists counts
     templates: tuple[tuple[str, str], ...]
 
     @property

@@ -27,19 +27,12 @@ _NO_IMAGE = "there is no image for this mask; restore the image, or remove the m
 
 @dataclass(frozen=True, slots=True)
 class MaskFact:
-    """The mask of an example, by templates of its path.
-
-    Attributes:
-        paths: The templates.
-        colours: What the colours of masks mean, see images.check_mask; '' if masks hold numbers.
-        leaves_out: Whether images without a mask are left out and counted, not rejected.
-        example: Path of a mask, for messages.
-    """
+    """The mask of an example, by templates of its path."""
 
     paths: MaskPaths
-    colours: str = ""
-    leaves_out: bool = False
-    example: str = ""
+    colours: str = ""  # what the colours of masks mean, see images.check_mask; '' if masks hold numbers
+    leaves_out: bool = False  # whether images without a mask are left out and counted, not rejected
+    example: str = ""  # path of a mask, for messages
 
     column = ""
 

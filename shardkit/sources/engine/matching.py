@@ -23,17 +23,11 @@ _ORDER = tuple((cast("Match", match), fold) for fold in (False, True) for match 
 
 @dataclass(frozen=True, slots=True)
 class Matching:
-    """How a text names an image.
+    """How a text names an image."""
 
-    Attributes:
-        match: By its path below `base`, the end of its path, its name, or its name without ending.
-        fold: Whether case and the form of letters with accents are ignored.
-        base: Folder that paths start at.
-    """
-
-    match: Match
-    fold: bool = False
-    base: str = ""
+    match: Match  # by its path below `base`, the end of its path, its name, or its name without ending
+    fold: bool = False  # whether case and the form of letters with accents are ignored
+    base: str = ""  # folder that paths start at
 
     @property
     def is_plain(self) -> bool:
@@ -78,15 +72,10 @@ Paths: TypeAlias = str | tuple[str, ...]  # one, or several
 
 @dataclass(frozen=True, slots=True)
 class Strip:
-    """What is taken off paths before they are matched.
-
-    Attributes:
-        prefixes: Replacements of their beginning.
-        of_names: A regular expression that is taken off the names; '' for none.
-    """
+    """What is taken off paths before they are matched."""
 
     prefixes: tuple[PathPrefix, ...] = ()
-    of_names: str = ""
+    of_names: str = ""  # a regular expression that is taken off the names; '' for none
 
     @classmethod
     def parse(cls, texts: Sequence[str]) -> "Strip":
@@ -165,15 +154,7 @@ def find_matching(
     *,
     fold: bool,
 ) -> dict[T, Naming]:
-    """Return for each group of texts how they name most images.
-
-    Args:
-        texts: The texts; each group is short.
-        images: Function that lists the images.
-        bases: Folders that paths in texts may start at; the first one counts if several fit as well.
-        match: The only way that counts; None for any.
-        fold: Whether only ways count that ignore case.
-    """
+    """Return for each group of texts how they name most images."""
     ways = [
         Matching(way, folds, base)
         for way, folds in _ORDER

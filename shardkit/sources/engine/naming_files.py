@@ -12,20 +12,12 @@ from shardkit.storage import Folder
 
 @dataclass(frozen=True, slots=True)
 class NamingFile:
-    """A file that names images.
+    """A file that names images."""
 
-    Attributes:
-        path: The file, below SOURCE.
-        paths: How its paths become keys, if they are paths.
-        matching: How they name images otherwise; None if they are paths.
-        split: The split of all its images; None if the file does not give it.
-        options: Settings of the format.
-    """
-
-    path: str
+    path: str  # the file, below SOURCE
     paths: PathRule
-    matching: Matching | None = None
-    split: str | None = None
+    matching: Matching | None = None  # how they name images otherwise; None if they are paths
+    split: str | None = None  # the split of all its images; None if the file does not give it
     options: Mapping[str, str] = field(default_factory=dict)
 
     def key_of(self, folder: Folder, images: ImagePaths) -> Callable[[str], str]:

@@ -96,23 +96,14 @@ def open_reading(
 
 @dataclass(slots=True)
 class _Binding:
-    """Binds a reading to a folder.
+    """Binds a reading to a folder."""
 
-    Attributes:
-        tree: SOURCE, where the paths of label files start.
-        folder: The folder that keys start at.
-        images: Which files are examples.
-        reading: The reading, which opening completes.
-        is_strict: Whether a file that nothing explains stops.
-        is_whole: Whether SOURCE is a folder that holds the images.
-    """
-
-    tree: Folder
-    folder: Folder
+    tree: Folder  # SOURCE, where the paths of label files start
+    folder: Folder  # the folder that keys start at
     images: ImagePaths
     reading: Reading
-    is_strict: bool
-    is_whole: bool
+    is_strict: bool  # whether a file that nothing explains stops
+    is_whole: bool  # whether SOURCE is a folder that holds the images
     facts: list[Fact] = field(default_factory=list)
 
     def source(self, name: str, remark: str) -> ReadingSource:

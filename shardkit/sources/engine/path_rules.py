@@ -19,19 +19,12 @@ _SHOWN = 100  # characters of a bad path
 
 @dataclass(frozen=True, slots=True)
 class PathRule:
-    """How the image paths of a label file become keys.
+    """How the image paths of a label file become keys."""
 
-    Attributes:
-        place: Folder that the paths start at, below the source's folder.
-        num_dropped: Number of leading folders of each path that do not exist here.
-        ending: Ending to add to names without one; '' to add none.
-        by_name: Whether images are in several folders below and are found by their names; see `NameIndex`.
-    """
-
-    place: str
-    num_dropped: int = 0
-    ending: str = ""
-    by_name: bool = False
+    place: str  # folder that the paths start at, below the source's folder
+    num_dropped: int = 0  # number of leading folders of each path that do not exist here
+    ending: str = ""  # ending to add to names without one; '' to add none
+    by_name: bool = False  # whether images are in several folders below and are found by their names; see `NameIndex`
 
     def key(self, text: object) -> str:
         """Return an image's path below the source's folder."""

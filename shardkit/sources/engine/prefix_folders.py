@@ -15,15 +15,10 @@ _MAX_WIDTH = 4  # characters of one folder
 
 @dataclass(frozen=True, slots=True)
 class PrefixFolders:
-    """Folders whose names are the beginnings of the names of the images in them.
+    """Folders whose names are the beginnings of the names of the images in them."""
 
-    Attributes:
-        base: The folder around them.
-        widths: Number of characters of each level.
-    """
-
-    base: str
-    widths: tuple[int, ...]
+    base: str  # the folder around them
+    widths: tuple[int, ...]  # number of characters of each level
 
     def folder_of(self, name: str) -> str:
         """Return the folder of an image."""

@@ -37,37 +37,21 @@ _UNLISTED = "that no list names"
 
 @dataclass(frozen=True, slots=True)
 class ReadingSource(Source):
-    """A source that is read by a reading.
+    """A source that is read by a reading."""
 
-    Attributes:
-        folder: The folder that keys start at.
-        value: The reading, complete.
-        name: Name of the layout.
-        driver: What enumerates the examples.
-        facts: The facts that are added by key.
-        tree: SOURCE, in which that folder is.
-        used: Globs of the files that facts come from, below SOURCE.
-        images: Which files are examples.
-        is_strict: Whether a file that nothing explains stops: if the user said the reading.
-        remark: What the user should know besides, beginning with ';'; '' for nothing.
-        class_names: Class names in label order, if the reading has them.
-        is_kept: Whether a later delivery can be read by the reading, so that a dataset keeps it.
-        unlabelled: Globs of images that have no label on purpose, if nothing gives them one.
-    """
-
-    folder: Folder
+    folder: Folder  # the folder that keys start at
     value: Reading
     name: str
     driver: Driver
-    tree: Folder
+    tree: Folder  # SOURCE, in which that folder is
     facts: tuple[Fact, ...] = ()
-    used: tuple[str, ...] = ()
+    used: tuple[str, ...] = ()  # globs of the files that facts come from, below SOURCE
     images: ImagePaths = field(default_factory=ImagePaths)
     is_strict: bool = True
-    remark: str = ""
-    class_names: tuple[str, ...] | None = None
-    is_kept: bool = True
-    unlabelled: tuple[IgnoreGlob, ...] = ()
+    remark: str = ""  # what the user should know besides, beginning with ';'; '' for nothing
+    class_names: tuple[str, ...] | None = None  # class names in label order, if the reading has them
+    is_kept: bool = True  # whether a later delivery can be read by the reading, so that a dataset keeps it
+    unlabelled: tuple[IgnoreGlob, ...] = ()  # globs of images that have no label on purpose, if nothing gives them one
 
     @property
     def reading(self) -> Reading | None:

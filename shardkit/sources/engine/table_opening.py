@@ -35,17 +35,9 @@ _NAMES_SHOWN = 20
 
 @dataclass(slots=True)
 class TableOpening:
-    """Opens the tables of one fact.
+    """Opens the tables of one fact."""
 
-    Attributes:
-        tree: SOURCE, where the tables' paths start.
-        folder: The folder that keys start at.
-        images: Which files are examples.
-        reading: The reading, which is completed.
-        paths: The tables.
-    """
-
-    tree: Folder
+    tree: Folder  # SOURCE, where the tables' paths start
     folder: Folder
     images: ImagePaths
     reading: Reading

@@ -30,12 +30,7 @@ from shardkit.storage import Folder
 
 
 class PiecePart(NamedTuple):
-    """A part of a table.
-
-    Attributes:
-        file: Number of the table.
-        piece: Its part.
-    """
+    """A part of a table."""
 
     file: int
     piece: TablePart
@@ -43,31 +38,18 @@ class PiecePart(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Tables:
-    """Tables that are read as one.
-
-    Attributes:
-        files: The tables.
-        columns: The roles of their columns; their indexes are those of the first table.
-        matching: How they name images; a base of '.' is the folder of each table.
-        bases: Other bases, by the paths of tables.
-        strip: What is taken off their paths.
-        root: Folder that keys start at, below the folder of the tables, or its URL.
-        images: Which files are images that they may name.
-        map: Value of a label's text; other texts stand for themselves.
-        splits: The split of the records of each table; () if tables give none.
-        identity: Text that tells these from other tables of the same source.
-    """
+    """Tables that are read as one."""
 
     files: tuple[TableFile, ...]
-    columns: Columns
-    matching: Matching
-    bases: Mapping[str, str]
+    columns: Columns  # the roles of their columns; their indexes are those of the first table
+    matching: Matching  # how they name images; a base of '.' is the folder of each table
+    bases: Mapping[str, str]  # other bases, by the paths of tables
     strip: Strip
-    root: str
+    root: str  # folder that keys start at, below the folder of the tables, or its URL
     images: ImagePaths
-    map: Mapping[str, str | None]
-    splits: tuple[str, ...] = ()
-    identity: str = ""
+    map: Mapping[str, str | None]  # value of a label's text; other texts stand for themselves
+    splits: tuple[str, ...] = ()  # the split of the records of each table; () if tables give none
+    identity: str = ""  # text that tells these from other tables of the same source
 
     def rows(self, folder: Folder, file: int, piece: TablePart, skipped: dict[str, int]) -> Iterator[ListingRow]:
         """Yield the rows of a part of a table; a rejected one for a record that gives no example."""
@@ -178,15 +160,10 @@ def _is_absolute(value: object) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class TableDriver(Driver):
-    """Enumerates the records of tables.
-
-    Attributes:
-        tables: The tables.
-        used: Their paths.
-    """
+    """Enumerates the records of tables."""
 
     tables: Tables
-    used: tuple[str, ...]
+    used: tuple[str, ...]  # their paths
 
     names_images = True
 
@@ -217,7 +194,6 @@ class TableDriver(Driver):
     def rows(
         self, folder: Folder, part: PiecePart, complete: Complete, skipped: dict[str, int]
     ) -> Iterator[ListingRow]:
-        """See Driver; does not look up whether images exist."""
         for row in self.tables.rows(folder, part.file, part.piece, skipped):
             if row.reason is not None:
                 yield row
@@ -237,17 +213,11 @@ class TableDriver(Driver):
 
 @dataclass(frozen=True, slots=True)
 class OfTables:
-    """Values of columns by key; all are kept in memory, some 300 bytes for each image.
-
-    Attributes:
-        tables: The tables.
-        what: What the values are.
-        rest: Where the value of the images is that no record names; None: they have none.
-    """
+    """Values of columns by key; all are kept in memory, some 300 bytes for each image."""
 
     tables: Tables
     what: str = field(default="label")  # label, split, group or feature
-    rest: OfPath | None = None
+    rest: OfPath | None = None  # where the value of the images is that no record names; None: they have none
 
     def values(self, folder: Folder) -> Values:
         found: dict[str, Any] = once(folder, f"{self.what}: {self.tables.identity}", lambda: self._read(folder))

@@ -14,16 +14,11 @@ from shardkit.storage import Folder
 
 @dataclass(frozen=True, slots=True)
 class TreeWithRecords(TreeDriver):
-    """Lists the images of folders, and the records of tables that give no image its label: they are rejected.
-
-    Attributes:
-        records: The tables; None for none.
-    """
+    """Lists the images of folders, and the records of tables that give no image its label: they are rejected."""
 
     records: TableDriver | None = None
 
     def parts(self, folder: Folder) -> list[TreePart | PiecePart]:  # type: ignore[override]
-        """See Driver; folders, then pieces of tables."""
         return [*TreeDriver.parts(self, folder), *(self.records.parts(folder) if self.records else [])]
 
     def listed_folders(self, part: TreePart | PiecePart) -> Sequence[str]:  # type: ignore[override]

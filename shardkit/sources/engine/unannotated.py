@@ -39,16 +39,7 @@ def unnamed_images(
     is_whole: bool,
     why: str = UNNAMED,
 ) -> Iterator[ListingRow]:
-    """Yield the rows of images that no record names, next to others that one does; count those in other folders.
-
-    Args:
-        folder: The folder that keys start at.
-        keys: Keys of the images that records name.
-        rows_of: Function that yields the row of such an image, if it has one.
-        skipped: Counts of what is left out, to which is added.
-        is_whole: Whether images in other folders are counted.
-        why: End of the phrase for these.
-    """
+    """Yield the rows of images that no record names, next to others that one does; count those in other folders."""
     named_images = NamedImages(keys)
     places = set(map(parent_of, named_images))
     for place in sorted(places):
@@ -127,15 +118,6 @@ def without_annotation(
 
     No label is no label: nobody knows whether somebody looked at such an image. One with an empty file or with a record
     without boxes is an example without objects; this is for the others.
-
-    Args:
-        policy: What the reading says.
-        key: The image.
-        split: Its split.
-        entry: Its file.
-        what: What is missing, and how to add it, as a clause.
-        skipped: Counts of what is left out, to which is added.
-        negative: Further columns of an example without objects; () if there can be none.
     """
     if problem := unicode_problem(key):
         yield rejected_row(problem, split, entry)

@@ -17,22 +17,13 @@ class Format(Protocol):
 
     A file that cannot be parsed raises DataError. A bad record says why, and the bad objects of an image are problems
     of its record. A record without image has problems only.
-
-    Attributes:
-        name: As in readings.
-        title: As in messages.
-        noun: What messages call a record.
-        note: What the user should know about what is read; '' for nothing.
-        names_are_below: Whether names of images never lead above the folder that they start at.
-        object_fields: Further fields of each object.
-        settings: Names of the options that it has.
     """
 
     name: str
     title: str
-    noun: str = "record"
-    note: str = ""
-    names_are_below: bool = False
+    noun: str = "record"  # what messages call a record
+    note: str = ""  # what the user should know about what is read; '' for nothing
+    names_are_below: bool = False  # whether names of images never lead above the folder that they start at
     object_fields: tuple[pa.Field, ...] = ()
     settings: frozenset[str] = frozenset()
 

@@ -256,7 +256,6 @@ class _LabelStudio(Format):
         return any(looks_like(head, *keys, start=b"[") for keys in _KEYS)
 
     def records(self, file: BinaryIO, name: str, options: Options) -> Iterator[ImageRecord]:
-        """See Format; the attributes are the choices of each control."""
         without_prefix = options.get("uploads") == "renamed"
         for number, (_, task) in enumerate(top_level_items(file, name, _DECODER), 1):
             record = _record(task, number)

@@ -37,17 +37,11 @@ _FIRST = 20  # lines that tell whether a file has colours
 
 @dataclass(frozen=True, slots=True)
 class Palette:
-    """The classes of masks.
-
-    Attributes:
-        names: Names by class number.
-        colours: Colours by class number, as six hexadecimal digits each; '' if masks hold class numbers.
-        is_counted: Whether lines without numbers have the names of class 0, 1, ….
-    """
+    """The classes of masks."""
 
     names: tuple[str, ...] = ()
-    colours: str = ""
-    is_counted: bool = False
+    colours: str = ""  # colours by class number, as six hexadecimal digits each; '' if masks hold class numbers
+    is_counted: bool = False  # whether lines without numbers have the names of class 0, 1, …
 
 
 def read_palette(folder: Folder, path: str) -> Palette:

@@ -21,14 +21,10 @@ class IgnoringSource(WrappedSource):
     """A source without ignored images.
 
     Tables and annotation files may name an ignored image, so rows are filtered too.
-
-    Attributes:
-        globs: The globs.
-        left_out: Those of what recognising left out, which the user has not written.
     """
 
     globs: tuple[IgnoreGlob, ...]
-    left_out: tuple[IgnoreGlob, ...] = ()
+    left_out: tuple[IgnoreGlob, ...] = ()  # those of what recognising left out, which the user has not written
 
     @property
     def wanted(self) -> tuple[IgnoreGlob, ...]:

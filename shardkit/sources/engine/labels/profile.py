@@ -33,21 +33,13 @@ _TRUE = {word for word, applies in INDICATORS.items() if applies}
 
 @dataclass(frozen=True, slots=True)
 class Profile:
-    """What the first records hold in a column.
-
-    Attributes:
-        num_present: Number of values that are not missing.
-        num_distinct: Number of different values.
-        has_lists: Whether some value is a list.
-        has_objects: Whether some value is an object or a list of lists.
-        numbers: What the values are as numbers.
-    """
+    """What the first records hold in a column."""
 
     num_present: int
     num_distinct: int
     has_lists: bool
-    has_objects: bool
-    numbers: Numbers
+    has_objects: bool  # whether some value is an object or a list of lists
+    numbers: Numbers  # what the values are as numbers
 
     @property
     def repeats(self) -> bool:

@@ -21,15 +21,10 @@ _NOTHING = {"", "nan", "none", "null", "na", "n/a"}
 
 
 class TableBox(NamedTuple):
-    """The box of a record.
-
-    Attributes:
-        label: The class.
-        ymin, xmin, ymax, xmax: Sides, in the table's unit.
-    """
+    """The box of a record."""
 
     label: str
-    ymin: float
+    ymin: float  # in the table's unit, as the others
     xmin: float
     ymax: float
     xmax: float

@@ -55,20 +55,13 @@ class Image:
 
 @dataclass(slots=True)
 class Gathered:
-    """The images and boxes of a slice.
-
-    Attributes:
-        columns: What the columns of the table mean.
-        name: Name of the table in keys of bad records.
-        images: Images by key.
-        problems: Bad records.
-        skipped: Counts of records that give nothing, and of images that are not there.
-    """
+    """The images and boxes of a slice."""
 
     columns: BoxColumns
-    name: str
+    name: str  # name of the table in keys of bad records
     images: dict[str, Image] = field(default_factory=dict)
     problems: list[RecordProblem] = field(default_factory=list)
+    # Counts of records that give nothing, and of images that are not there
     skipped: dict[str, int] = field(default_factory=dict)
     _numbers: dict[str, int] = field(default_factory=dict)  # of the images
     _labels: dict[str, int] = field(default_factory=dict)
@@ -146,17 +139,7 @@ def gather(
     label_of: Callable[[str], str],
     present: Container[str] | None,
 ) -> None:
-    """Add the records of a slice's images.
-
-    Args:
-        records: All records of the table.
-        gathered: The slice's images and boxes; initially empty.
-        key_of: Returns an image's key, or raises BadRecord.
-        part: The slice.
-        is_fraction: Whether the table's coordinates are fractions of the image's sides.
-        label_of: Returns the name of a class.
-        present: Keys of the slice's images that exist, if others are left out; None to keep all.
-    """
+    """Add the records of a slice's images."""
     absent = set[str]()
     for record in records:
         if record.problem is not None:

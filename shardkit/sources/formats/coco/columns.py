@@ -24,48 +24,27 @@ _NEAR = 0.01  # share of an area by which it may differ from its box, whose numb
 
 
 class JoinedAnnotations(NamedTuple):
-    """Good annotations, joined to the images.
+    """Good annotations, joined to the images."""
 
-    Attributes:
-        order: Indexes of the annotations in the order of their images.
-        starts: Start of each image's annotations in `order`, and the end of the last one's.
-    """
-
-    order: npt.NDArray[np.int64]
-    starts: npt.NDArray[np.int64]
+    order: npt.NDArray[np.int64]  # indexes of the annotations in the order of their images
+    starts: npt.NDArray[np.int64]  # start of each image's annotations in `order`, and the end of the last one's
 
 
 @dataclass(slots=True)
 class CocoColumns:
-    """Content of one file; index i of the image columns is one image, of the annotation columns one annotation.
+    """Content of one file; index i of the image columns is one image, of the annotation columns one annotation."""
 
-    Attributes:
-        url: Name of the file in messages.
-        root_url: URL of the folder that image paths start at; absolute paths below it are made relative.
-        categories: Class names by category id; several ids may have the same name.
-        image_names: Paths of the images; '' if the path is bad.
-        image_lines: Numbers of the records, from 1.
-        image_sizes: Width and height in pixels; None if the file has none.
-        image_codes: Code of each image's id.
-        codes: Code of each annotation's image id.
-        category_ids, ids, areas, crowd, boxes, segmentations: Values of the annotations. Four values
-            of `boxes` are one box: x, y, width, height in pixels.
-        problems: The bad records.
-        num_records: Number of annotations that were read, bad ones included.
-        has_boxes: Whether annotations have boxes; else they are classes of whole images.
-        code_of: Codes by image id.
-        image_of: Index of the first image by its code.
-        repeated: Codes that several images have, so that nobody knows which of them their annotations are of.
-    """
-
-    url: str
-    root_url: str = ""
+    url: str  # name of the file in messages
+    root_url: str = ""  # URL of the folder that image paths start at; absolute paths below it are made relative
+    # Class names by category id; several ids may have the same name
     categories: dict[int, str] = field(default_factory=dict)
-    image_names: list[str] = field(default_factory=list)
-    image_lines: list[int] = field(default_factory=list)
+    image_names: list[str] = field(default_factory=list)  # paths of the images; '' if the path is bad
+    image_lines: list[int] = field(default_factory=list)  # numbers of the records, from 1
+    # Width and height in pixels; None if the file has none
     image_sizes: list[tuple[int | None, int | None]] = field(default_factory=list)
-    image_codes: "array[int]" = field(default_factory=lambda: array("q"))
-    codes: "array[int]" = field(default_factory=lambda: array("q"))
+    image_codes: "array[int]" = field(default_factory=lambda: array("q"))  # code of each image's id
+    codes: "array[int]" = field(default_factory=lambda: array("q"))  # code of each annotation's image id
+    # Values of the annotations; four values of `boxes` are one box: x, y, width, height in pixels
     category_ids: "array[int]" = field(default_factory=lambda: array("q"))
     ids: "array[int]" = field(default_factory=lambda: array("q"))
     areas: "array[float]" = field(default_factory=lambda: array("d"))
@@ -73,10 +52,11 @@ class CocoColumns:
     boxes: "array[float]" = field(default_factory=lambda: array("d"))
     segmentations: list[str] = field(default_factory=list)
     problems: list[RecordProblem] = field(default_factory=list)
-    num_records: int = 0
-    has_boxes: bool = True
-    code_of: dict[Hashable, int] = field(default_factory=dict)
-    image_of: dict[int, int] = field(default_factory=dict)
+    num_records: int = 0  # number of annotations that were read, bad ones included
+    has_boxes: bool = True  # whether annotations have boxes; else they are classes of whole images
+    code_of: dict[Hashable, int] = field(default_factory=dict)  # codes by image id
+    image_of: dict[int, int] = field(default_factory=dict)  # index of the first image by its code
+    # Codes that several images have, so that nobody knows which of them their annotations are of
     repeated: set[int] = field(default_factory=set)
 
     def add_problem(self, what: str, reason: str, message: str) -> None:
@@ -226,18 +206,7 @@ def annotation_name(number: int) -> str:
 
 
 def read_coco(file: BinaryIO, url: str, path: str, root_url: str = "", *, has_boxes: bool = True) -> CocoColumns:
-    """Read a file of object annotations.
-
-    Args:
-        file: The open file.
-        url: Name of the file in errors.
-        path: Name of the file in the keys of bad records.
-        root_url: URL of the folder that image paths start at.
-        has_boxes: Whether annotations have boxes; else they are classes of whole images.
-
-    Raises:
-        DataError: The file is not a JSON object, or its boxes are not in pixels.
-    """
+    """Read a file of object annotations."""
     columns = CocoColumns(path, root_url, has_boxes=has_boxes)
     num_images = 0
     for name, record in array_items(file, url, {"images", "annotations", "categories"}):

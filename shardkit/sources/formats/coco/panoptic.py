@@ -84,7 +84,6 @@ class _Panoptic(Format):
         return by_number(categories)
 
     def records(self, file: BinaryIO, name: str, options: Options) -> Iterator[ImageRecord]:
-        """See Format; images in the file's order, then bad records."""
         columns, segments, categories = CocoColumns(name, options.get(ROOT, "")), _Segments(), dict[int, str]()
         counts = dict.fromkeys(("images", "annotations", "categories"), 0)
         for kind, record in array_items(file, name, {*counts}):

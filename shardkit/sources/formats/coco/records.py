@@ -45,7 +45,6 @@ class _Coco(Format):
         return looks_like(head, _ARRAYS, start=b"{")
 
     def names(self, file: BinaryIO, name: str, options: Options) -> Iterator[str]:
-        """See Format; annotations are not parsed into columns."""
         columns = CocoColumns(name, options.get(ROOT, ""))
         for line, (_, record) in enumerate(array_items(file, name, {"images"}), 1):
             columns.add_image(record, line)
@@ -54,14 +53,12 @@ class _Coco(Format):
             columns.image_of.clear()
 
     def classes(self, file: BinaryIO, name: str, options: Options) -> Mapping[int, str]:
-        """See Format; several ids of one name are one class."""
         if options.get("classes") == "names":
             return {}
         found = (category_of(record) for _, record in array_items(file, name, {"categories"}))
         return by_number({number: name for number, name in found if type(number) is int and isinstance(name, str)})
 
     def records(self, file: BinaryIO, name: str, options: Options) -> Iterator[ImageRecord]:
-        """See Format; objects are counted only."""
         for table in self.tables(file, name, options, _ROWS):
             yield from filter(None, table.records)
 

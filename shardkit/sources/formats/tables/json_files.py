@@ -43,7 +43,6 @@ class JsonLinesFile(TableFile):
         return divide_text(self.folder, self.path, rule) or [part]
 
     def records(self, part: TablePart, wanted: frozenset[int] | None = None) -> Iterator[Record]:
-        """See TableFile; empty lines are skipped."""
         known = set(self.columns)
         for number, found in self.objects(part):
             if isinstance(found, str):
@@ -62,7 +61,6 @@ class JsonLinesFile(TableFile):
         return _objects(read_lines(self.folder, self.path))
 
     def may_widen(self, type_: pa.DataType | None) -> bool:
-        """See TableFile; a column of text may still get an object."""
         return type_ is not None
 
 
@@ -87,16 +85,11 @@ class JsonFile(JsonLinesFile):
 
 @dataclass(frozen=True, slots=True)
 class NestedJsonFile(JsonFile):
-    """A JSON object whose members hold the records; see `json_shapes`.
-
-    Attributes:
-        shape: How they do.
-    """
+    """A JSON object whose members hold the records; see `json_shapes`."""
 
     shape: JsonShape = "records"
 
     def objects(self, part: TablePart = 0) -> Iterator[tuple[int, dict[str, Any] | str]]:
-        """See JsonLinesFile; numbers count the records, from 1."""
         del part
         records = shaped_records(self.folder, self.path, self.shape, _DECODER)
         return ((number, _checked(record)) for number, record in enumerate(records, 1))

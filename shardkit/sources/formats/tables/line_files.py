@@ -21,16 +21,12 @@ _SHOWN = 100  # characters of a line in a message
 
 @dataclass(frozen=True, slots=True)
 class LineFile(TableFile):
-    """A text file without header; empty lines, comments and lines that match without a column are skipped.
-
-    Attributes:
-        expression: The expression, whose named groups are the columns.
-    """
+    """A text file without header; empty lines, comments and lines that match without a column are skipped."""
 
     format_name: ClassVar[str] = "text"
     holds_text: ClassVar[bool] = False  # a value is the very text: 01 is no number
 
-    expression: str
+    expression: str  # the expression, whose named groups are the columns
 
     @classmethod
     def open(cls, folder: Folder, path: str, expression: str) -> "LineFile":
@@ -46,7 +42,6 @@ class LineFile(TableFile):
         return cls(folder, path, tuple(groups), expression)
 
     def may_widen(self, type_: pa.DataType | None) -> bool:
-        """See TableFile; all values are text."""
         del type_
         return False
 
@@ -67,13 +62,9 @@ class LineFile(TableFile):
 
 @dataclass(frozen=True, slots=True)
 class JoinedTable(WrappedTable):
-    """A table with the columns of others, which are in memory: about 300 bytes for each of their records.
+    """A table with the columns of others, which are in memory: about 300 bytes for each of their records."""
 
-    Attributes:
-        others: The other tables, and the column that each shares with this one.
-    """
-
-    others: tuple[tuple[TableFile, str], ...]
+    others: tuple[tuple[TableFile, str], ...]  # the other tables, and the column that each shares with this one
 
     @classmethod
     def join(cls, inner: TableFile, others: Sequence[TableFile]) -> "JoinedTable":

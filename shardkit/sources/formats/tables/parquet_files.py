@@ -25,18 +25,13 @@ class _Unreadable:
 
 @dataclass(frozen=True, slots=True)
 class ParquetFile(TableFile):
-    """A Parquet file.
-
-    Attributes:
-        arrow_types: Stored types of the columns; null for columns without a name.
-        numbered: (column, names that its integers stand for), as Hugging Face's ``datasets`` writes them.
-        num_row_groups: Number of parts.
-    """
+    """A Parquet file."""
 
     format_name: ClassVar[str] = "Parquet"
     holds_text: ClassVar[bool] = False
 
-    arrow_types: tuple[pa.DataType, ...]
+    arrow_types: tuple[pa.DataType, ...]  # stored types of the columns; null for columns without a name
+    # (column, names that its integers stand for), as Hugging Face's `datasets` writes them
     numbered: tuple[tuple[int, tuple[str, ...]], ...]
     num_row_groups: int
 
@@ -65,7 +60,6 @@ class ParquetFile(TableFile):
         return widened(carried_type(self.arrow_types[column]), kinds)
 
     def may_widen(self, type_: pa.DataType | None) -> bool:
-        """See TableFile; no value can change a column of text."""
         return type_ is not None and type_ not in (pa.string(), pa.list_(pa.string()))
 
     def class_names(self, column: int) -> tuple[str, ...]:

@@ -22,35 +22,24 @@ TablePart = int | TextPiece  # a number of TableFile.parts(), or a piece of it
 
 
 class Record(NamedTuple):
-    """One record of a table.
+    """One record of a table."""
 
-    Attributes:
-        line: Its number, from 1; in text files the number of the line that it starts on.
-        values: Values in the order of the columns: text in CSV and TSV, else Python values; None for a missing one.
-        problem: Why the record cannot be read; then there are no values.
-    """
-
-    line: int
+    line: int  # its number, from 1; in text files the number of the line that it starts on
+    # Values in the order of the columns: text in CSV and TSV, else Python values; None for a missing one
     values: Sequence[Any]
-    problem: str | None
+    problem: str | None  # why the record cannot be read; then there are no values
 
 
 @dataclass(frozen=True, slots=True)
 class TableFile(abc.ABC):
-    """A file of records; small, because it is pickled into the pipeline's graph.
-
-    Attributes:
-        folder: The folder that the path starts at.
-        path: Path of the file.
-        columns: Names of the columns, all different.
-    """
+    """A file of records; small, because it is pickled into the pipeline's graph."""
 
     format_name: ClassVar[str]
     holds_text: ClassVar[bool]  # whether every value is text, so that types are inferred
 
     folder: Folder
     path: str
-    columns: tuple[str, ...]
+    columns: tuple[str, ...]  # names of the columns, all different
 
     @property
     def url(self) -> str:
@@ -80,12 +69,7 @@ class TableFile(abc.ABC):
 
     @abc.abstractmethod
     def records(self, part: Any, wanted: frozenset[int] | None = None) -> Iterator[Record]:
-        """Yield the records of a part in the file's order; with `wanted`, only these columns need values.
-
-        Raises:
-            DataError: The file cannot be read from some position on.
-            MachineError: The disk or the network failed.
-        """
+        """Yield the records of a part in the file's order; with `wanted`, only these columns need values."""
 
     def types(self, records: Iterable[Record], columns: Iterable[int]) -> dict[int, pa.DataType | None]:
         """Return for each of the columns the type that fits all these records, as in feature_field; None if none does.
@@ -120,13 +104,9 @@ class TableFile(abc.ABC):
 
 @dataclass(frozen=True, slots=True)
 class WrappedTable(TableFile):
-    """A table with more columns than another one.
+    """A table with more columns than another one."""
 
-    Attributes:
-        inner: The other table, whose columns come first.
-    """
-
-    inner: TableFile
+    inner: TableFile  # the other table, whose columns come first
 
     @property
     def format_name(self) -> str:  # type: ignore[override]

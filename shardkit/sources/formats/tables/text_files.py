@@ -42,19 +42,13 @@ _LONGEST_LINE = 4096  # characters: longer lines are no records of a list
 
 @dataclass(frozen=True, slots=True)
 class TextFile(CsvFile):
-    """A list whose lines have the same number of fields; a delimiter of ' ' means any blanks, of LF the whole line.
-
-    Attributes:
-        has_header: Whether a line names the columns.
-        companion: Another file with as many lines, whose lines are the second column; '' for none.
-        has_fractions: Whether one of two columns holds numbers with fractions, which no class is called.
-    """
+    """A list whose lines have the same number of fields; a delimiter of ' ' means any blanks, of LF the whole line."""
 
     format_name: ClassVar[str] = "text"
 
-    has_header: bool = False
-    companion: str = ""
-    has_fractions: bool = False
+    has_header: bool = False  # whether a line names the columns
+    companion: str = ""  # another file with as many lines, whose lines are the second column; '' for none
+    has_fractions: bool = False  # whether one of two columns holds numbers with fractions, which no class is called
 
     @property
     def is_table(self) -> bool:
@@ -67,7 +61,6 @@ class TextFile(CsvFile):
         return [part]
 
     def records(self, part: TablePart, wanted: frozenset[int] | None = None) -> Iterator[Record]:
-        """See TableFile; empty lines and comments are skipped."""
         del part, wanted
         if self.companion:
             yield from self._beside()

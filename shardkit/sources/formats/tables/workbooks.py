@@ -23,11 +23,7 @@ _NUM_ROWS = 50  # of each sheet, which decide where its table begins
 
 
 class Book(Protocol):
-    """An open workbook.
-
-    Attributes:
-        names: The names of its sheets.
-    """
+    """An open workbook."""
 
     names: list[str]
 
@@ -43,32 +39,21 @@ def _opened(folder: Folder, path: str) -> Iterator[Book]:
 
 @dataclass(frozen=True, slots=True)
 class Sheet:
-    """A sheet that holds a table.
-
-    Attributes:
-        name: Its name.
-        header_row: Number of the row of column names, from 1.
-        cells: Indexes of the columns in the sheet.
-    """
+    """A sheet that holds a table."""
 
     name: str
-    header_row: int
-    cells: tuple[int, ...]
+    header_row: int  # number of the row of column names, from 1
+    cells: tuple[int, ...]  # indexes of the columns in the sheet
 
 
 @dataclass(frozen=True, slots=True)
 class WorkbookFile(TableFile):
-    """A sheet of a workbook, or several with the same columns, whose names are one more column then.
-
-    Attributes:
-        sheets: The sheets. The rows of several are counted through all of them.
-        is_only: Whether no other sheet holds anything.
-    """
+    """A sheet of a workbook, or several with the same columns, whose names are one more column then."""
 
     holds_text: ClassVar[bool] = False
 
-    sheets: tuple[Sheet, ...]
-    is_only: bool
+    sheets: tuple[Sheet, ...]  # the sheets; the rows of several are counted through all of them
+    is_only: bool  # whether no other sheet holds anything
 
     @property
     def format_name(self) -> str:  # type: ignore[override]
@@ -99,7 +84,6 @@ class WorkbookFile(TableFile):
                         yield Record(above + last, [*values, *named], None)
 
     def may_widen(self, type_: pa.DataType | None) -> bool:
-        """See TableFile; cells hold no lists or objects."""
         return type_ is not None and not pa.types.is_string(type_)
 
 

@@ -34,29 +34,20 @@ _JSON, _LINES = (".json",), (".json", ".jsonl", ".ndjson")
 
 @dataclass(frozen=True, slots=True)
 class JsonFormat:
-    """A format.
-
-    Attributes:
-        title: Its name in descriptions.
-        endings: Endings of its files.
-        start: The first character of a file that is not blank; '' for any.
-        words: Patterns that are all in the beginning of a file.
-        read: Yields the numbered records of a file that is open, whose URL it is told for messages.
-        parse: Fills in an image from a record; takes the name of what gives the boxes' classes, None for the only one.
-        remark: What the user should know about what is read; '' for nothing.
-        parse_corners: The parser for boxes that are two corners, in a format whose boxes are usually a corner and a
-            size; None if no file has such boxes.
-        has_own_fields: Whether users name its fields, so that boxes may be guesses of a model and classes the truth.
-    """
+    """A format."""
 
     title: str
     endings: tuple[str, ...]
-    start: bytes
-    words: tuple[bytes, ...]
+    start: bytes  # the first character of a file that is not blank; '' for any
+    words: tuple[bytes, ...]  # patterns that are all in the beginning of a file
+    # Yields the numbered records of a file that is open, whose URL it is told for messages
     read: Callable[[BinaryIO, str], Iterator[tuple[int, Any]]]
     parse: Callable[[ImageRecord, dict[str, Any], str | None], None]
-    remark: str = ""
+    remark: str = ""  # what the user should know about what is read; '' for nothing
+    # The parser for boxes that are two corners, in a format whose boxes are usually a corner and a size; None if no
+    # file has such boxes
     parse_corners: Callable[[ImageRecord, dict[str, Any], str | None], None] | None = None
+    # Whether users name its fields, so that boxes may be guesses of a model and classes the truth
     has_own_fields: bool = False
 
     def fits(self, name: str, head: bytes | None) -> bool:
@@ -83,7 +74,6 @@ class JsonFormat:
         return (record.image for record in self.records(file, name, options) if record.image)
 
     def classes(self, file: BinaryIO, name: str, options: Options) -> Mapping[int, str]:
-        """See Format; a file does not order them."""
         del file, name, options
         return {}
 
