@@ -50,8 +50,6 @@ class AnnotationDriver(Driver):
     # read twice
     owns_images: bool = False
 
-    names_images = True
-
     @property
     def fields(self) -> tuple[pa.Field, ...]:
         if self.attribute is None:

@@ -87,9 +87,6 @@ class BoxTableDriver(Driver):
     policy: Missing = "reject"  # what happens to images that no table names
     is_whole: bool = False  # whether images in other folders are counted: if SOURCE is a folder that has the images
 
-    names_images = True
-    classes = None
-
     @property
     def fields(self) -> tuple[pa.Field, ...]:
         flags = [pa.field(name, pa.int64()) for name, _ in self.tables[0].columns.flags]  # 1, 0, -1 for unknown

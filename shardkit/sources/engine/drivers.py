@@ -1,8 +1,9 @@
 """What enumerates the examples of a reading; `TreeDriver` lists the images of folders."""
 
+import abc
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any, ClassVar
 
 import pyarrow as pa
 
@@ -22,39 +23,36 @@ from shardkit.storage import Entry, Folder
 Complete = Callable[[ListingRow], ListingRow]
 
 
-class Driver(Protocol):
-    """What enumerates examples. Instances are small and are pickled.
+class Driver(abc.ABC):
+    """What enumerates examples. Instances are small and are pickled."""
 
-    Attributes:
-        fields: Columns that its rows have besides LISTING_SCHEMA.
-        names_images: Whether its records name the images, so that others may be in the folders.
-        classes: Class names in label order, if its files define them.
-        used: Globs of its files, besides the images.
-    """
+    __slots__ = ()
+    names_images: ClassVar[bool] = True  # whether its records name the images, so that others may be in the folders
 
     @property
     def fields(self) -> tuple[pa.Field, ...]:
-        """See above."""
-
-    @property
-    def names_images(self) -> bool:
-        """See above."""
+        """Columns that its rows have besides LISTING_SCHEMA."""
+        return ()
 
     @property
     def classes(self) -> tuple[str, ...] | None:
-        """See above."""
+        """Class names in label order, if its files define them."""
+        return None
 
     @property
     def used(self) -> tuple[str, ...]:
-        """See above."""
+        """Globs of its files, besides the images."""
+        return ()
 
     def describe(self) -> str:
         """Return a phrase for the user that says how its files are read; '' for nothing."""
         return ""
 
+    @abc.abstractmethod
     def parts(self, folder: Folder) -> Sequence[Any]:
         """Return the parts that are listed in parallel."""
 
+    @abc.abstractmethod
     def rows(self, folder: Folder, part: Any, complete: Complete, skipped: dict[str, int]) -> Iterator[ListingRow]:
         """Yield the rows of a part, with the facts of their keys; count what is left out."""
 
@@ -124,10 +122,7 @@ class TreeDriver(Driver):
     root: str = ""  # folder below the source that paths start at
     is_strict: bool = False  # whether other files are counted as not explained
 
-    fields = ()
     names_images = False
-    classes = None
-    used = ()
 
     def parts(self, folder: Folder) -> list[TreePart]:
         """See Driver; the folders at `depth`, and those above for the images next to them."""

@@ -83,10 +83,9 @@ def scan_group(
     """
     files = GroupFiles()
     labels = dict(matching_files(tree, group.globs, side_files))
-    left_out = () if images.excluded is None else (images.excluded,)
     if group.images is None:
         files.pairs = [*labels.items()]
-        for path, entry in files_below(folder, group.below, left_out):
+        for path, entry in files_below(folder, group.below, images.left_out):
             if is_image(entry.name):
                 files.images_alone[path] = entry
             elif path not in labels:
@@ -95,7 +94,9 @@ def scan_group(
         return files
     by_stem: dict[str, list[tuple[str, Entry]]] = {}
     start = len(group.images) + 1 if group.images else 0
-    listed = files_below(folder, group.images, left_out) if group.is_deep else _files_in(folder, group.images, files)
+    listed = (
+        files_below(folder, group.images, images.left_out) if group.is_deep else _files_in(folder, group.images, files)
+    )
     for path, entry in listed:
         if ending(entry.name) in IMAGE_ENDINGS:
             by_stem.setdefault(posixpath.splitext(path[start:])[0], []).append((path, entry))

@@ -11,7 +11,7 @@ import pyarrow as pa
 from shardkit.naming import printable
 from shardkit.reject_reasons import MISSING
 from shardkit.sources.engine.drivers import Complete, Driver
-from shardkit.sources.engine.facts import SplitFact, Values
+from shardkit.sources.engine.facts import Fact, Values
 from shardkit.sources.engine.file_groups import FileGroup, GroupFiles, NearestImages, fits, scan_group
 from shardkit.sources.engine.image_file_rows import FileReader
 from shardkit.sources.engine.images import ImagePaths
@@ -64,10 +64,8 @@ class ImageFileDriver(Driver):
     class_names: tuple[str, ...] | None = None  # class names in label order; None if the files do not order them
     named_by: str = ""  # what the user should know about the names of classes, beginning with ','; '' for nothing
     lists: OfLists | None = None  # the lists that name the examples of groups without split; None for none
-    by_lists: SplitFact | None = None  # the split that they give; None for none
+    by_lists: Fact | None = None  # the split that they give; None for none
     is_whole: bool = False  # whether images in other folders are counted
-
-    names_images = True
 
     @property
     def fields(self) -> tuple[pa.Field, ...]:

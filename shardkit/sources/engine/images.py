@@ -33,7 +33,7 @@ class ImagePaths:
         skip: Collection[str] = (),
     ) -> Iterator[tuple[str, Entry]]:
         """Yield images as `files` does, but those of `named`; count the other ones that are no examples."""
-        for path, entry in files_below(folder, below, (*skip, *filter(None, [self.excluded]))):
+        for path, entry in files_below(folder, below, (*skip, *self.left_out)):
             if is_image(entry.name) and path not in named:
                 if kind := self.why_left_out(path):
                     count_skipped(skipped, kind)
@@ -43,6 +43,11 @@ class ImagePaths:
     def paths(self, folder: Folder, below: str = "") -> Iterator[str]:
         """Yield the paths of the images of a folder that are below a path in it."""
         yield from (path for path, _ in self.files(folder, below) if not unicode_problem(path))
+
+    @property
+    def left_out(self) -> tuple[str, ...]:
+        """Paths that are not listed."""
+        return () if self.excluded is None else (self.excluded,)
 
     @property
     def globs_of_masks(self) -> tuple[str, ...]:

@@ -8,7 +8,7 @@ from typing import NamedTuple
 from shardkit.errors import DataError
 from shardkit.naming import printable
 from shardkit.reject_reasons import MISSING
-from shardkit.sources.engine.facts import Fact, SplitFact, Values, once
+from shardkit.sources.engine.facts import Fact, Values, once
 from shardkit.sources.engine.images import ImagePaths
 from shardkit.sources.engine.matching import ImageNames, Matching, Strip
 from shardkit.sources.file_names import encodable_path
@@ -100,7 +100,7 @@ class OfLists:
 
 def lines_without_image(folder: Folder, facts: Iterable[Fact]) -> Iterator[ListingRow]:
     """Yield a rejected row for each line of the lists that name the examples, if it names no image."""
-    splits = (fact.source for fact in facts if isinstance(fact, SplitFact) and fact.leaves_out)
+    splits = (fact.source for fact in facts if fact.names_examples)
     for lists in splits:
         keys = NamedImages(lists.images.paths(folder) if isinstance(lists, OfLists) else ())
         for line, key in lists.keyed_lines(folder) if isinstance(lists, OfLists) else ():

@@ -19,7 +19,7 @@ from shardkit.sources.engine.images import ImagePaths
 from shardkit.sources.engine.lists import lines_without_image
 from shardkit.sources.engine.mask_paths import MASKS
 from shardkit.sources.engine.masks import masks_without_image
-from shardkit.sources.engine.tables import TableDriver
+from shardkit.sources.engine.tables import TableDriver, records_without_image, tables_of_classes
 from shardkit.sources.engine.unannotated import with_unlabelled
 from shardkit.sources.file_names import ending
 from shardkit.sources.formats.record import RecordTable
@@ -108,7 +108,8 @@ class ReadingSource(Source):
         return self.driver.names_images and len(self.driver.used) == 1 and not is_glob(self.driver.used[0])
 
     def parts(self) -> Sequence[Any]:
-        has_rest = self.driver.names_images or bool(self.root) or self.images.masks is not None
+        names_examples = any(one.names_examples for one in self.facts) or bool(tables_of_classes(self.facts))
+        has_rest = self.driver.names_images or bool(self.root) or self.images.masks is not None or names_examples
         return [*self.driver.parts(self.folder), *([RestPart()] if has_rest else [])]
 
     def listed_folders(self, part: Any) -> Sequence[str]:
@@ -208,6 +209,7 @@ class ReadingSource(Source):
             yield with_split(row)._replace(key=path)
         if not self.driver.names_images:
             yield from lines_without_image(self.folder, self.facts)
+            yield from records_without_image(self.folder, self.facts, self._complete())
             return
         mode = self.value.images.unnamed
         if (rows := self.driver.unnamed(self.folder, mode, skipped)) is not None:
@@ -222,7 +224,7 @@ class ReadingSource(Source):
         keys, rejects = self.driver.keys(self.folder), mode == "reject"
         num = 0
         if not self.is_strict and not rejects and isinstance(self.driver, TableDriver) and self.driver.tables.are_lists:
-            covered = {one.text.strip("/") for one in self.images.exclude} | {*filter(None, [self.images.excluded])}
+            covered = {one.text.strip("/") for one in self.images.exclude} | {*self.images.left_out}
             skipped.update(count_unlisted_images(self.folder, _UNLISTED, covered=covered, named=NamedImages(keys)))
         elif not self.is_strict and not rejects:
             num = count_unnamed(self.folder, keys)
@@ -251,7 +253,7 @@ class ReadingSource(Source):
                 count_skipped(skipped, ending(path))
 
     def _files(self) -> Iterator[tuple[str, Entry]]:
-        return files_below(self.folder, "", () if self.images.excluded is None else (self.images.excluded,))
+        return files_below(self.folder, "", self.images.left_out)
 
     def _split_adder(self) -> Complete:
         """Return the function that gives a rejected row the split of its path, if it has one."""

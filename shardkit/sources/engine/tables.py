@@ -2,7 +2,7 @@
 
 import contextlib
 import itertools
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
@@ -15,7 +15,7 @@ from shardkit.sources.columns import LINE, UNMEASURED
 from shardkit.sources.engine.columns import Columns
 from shardkit.sources.engine.described_images import described_images, values_of
 from shardkit.sources.engine.drivers import Complete, Driver
-from shardkit.sources.engine.facts import LEFT_OUT, OfPath, Values, once
+from shardkit.sources.engine.facts import LEFT_OUT, Fact, OfPath, Values, once
 from shardkit.sources.engine.images import ImagePaths
 from shardkit.sources.engine.matching import ImageNames, Matching, Strip
 from shardkit.sources.engine.table_paths import KeyBuilder, absolute_form, root_of
@@ -25,7 +25,7 @@ from shardkit.sources.formats.tables.values import shown
 from shardkit.sources.listing import BadRecord, ListingRow, count_skipped
 from shardkit.sources.name_index import name_key
 from shardkit.sources.unlisted_images import NamedImages, SharedImages
-from shardkit.sources.walking import join, parent_of
+from shardkit.sources.walking import is_image, join, parent_of
 from shardkit.storage import Folder
 
 
@@ -97,11 +97,10 @@ class Tables:
         sets = (NamedImages(self._keys_of(folder, one)) for one in self.files)
         return once(folder, f"keys: {self.identity}", lambda: [*sets])  # type: ignore[no-any-return]
 
-    def all_rows(self, folder: Folder) -> Iterator[ListingRow]:
-        """Yield the rows of all records."""
-        for number, table in enumerate(self.files):
-            for piece in table.parts():
-                yield from self.rows(folder, number, piece, {})
+    def rows_of(self, folder: Folder, file: int) -> Iterator[ListingRow]:
+        """Yield the rows of all records of a table."""
+        for piece in self.files[file].parts():
+            yield from self.rows(folder, file, piece, {})
 
     def keys(self, folder: Folder) -> Iterator[str]:
         """Yield the keys of all records that name an image, whether they give it a label or not."""
@@ -163,13 +162,14 @@ class TableDriver(Driver):
     """Enumerates the records of tables."""
 
     tables: Tables
-    used: tuple[str, ...]  # their paths
-
-    names_images = True
 
     @property
     def fields(self) -> tuple[pa.Field, ...]:
         return (LINE, *self.tables.columns.fields)
+
+    @property
+    def used(self) -> tuple[str, ...]:
+        return tuple(file.path for file in self.tables.files)
 
     @property
     def classes(self) -> tuple[str, ...] | None:
@@ -234,7 +234,7 @@ class OfTables:
 
     def _read(self, folder: Folder) -> dict[str, Any]:
         found: dict[str, Any] = {}
-        for row in self.tables.all_rows(folder):
+        for row in itertools.chain.from_iterable(self.tables.rows_of(folder, i) for i in range(len(self.tables.files))):
             value = self._of(row)
             if row.key in found and found[row.key] != value and not isinstance(value, BadRecord):
                 names = " and ".join(printable(one.name) for one in self.tables.files)
@@ -254,3 +254,29 @@ class OfTables:
         if self.what == "label" and self.tables.columns.labels.field is None:
             return row.label_name
         return tuple(row.extra[1:])
+
+
+def tables_of_classes(facts: Iterable[Fact]) -> list[Tables]:
+    """Return the tables that give the classes of images in folders."""
+    return [one.source.tables for one in facts if one.column == "label_name" and isinstance(one.source, OfTables)]
+
+
+def records_without_image(folder: Folder, facts: Iterable[Fact], complete: Complete) -> Iterator[ListingRow]:
+    """Yield the rows of the records of tables that give no image its class, as those of ImageNet: they are rejected."""
+    for tables in tables_of_classes(facts):
+        for number, table in enumerate(tables.files):
+            images = NamedImages(tables.images.paths(folder, tables.base_of(table)))
+            for row in tables.rows_of(folder, number):
+                if row.reason is not None and not is_image(row.key):
+                    yield row._replace(extra=())
+                elif row.key not in images:
+                    yield _checked(row.key, complete)
+
+
+def _checked(key: str, complete: Complete) -> ListingRow:
+    """Return the row of an image that is not there, which the check finds."""
+    row = ListingRow(key, None, None, UNMEASURED, 0)
+    try:
+        return complete(row)
+    except BadRecord as error:
+        return row._replace(reason=error.reason, message=str(error))
