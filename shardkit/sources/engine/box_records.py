@@ -2,9 +2,7 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any, BinaryIO, ClassVar
-
-import pyarrow as pa
+from typing import Any, BinaryIO
 
 from shardkit.sources.formats.box_tables.columns import BoxColumns
 from shardkit.sources.formats.inferred.reading import Reading
@@ -19,9 +17,6 @@ COLUMNS = ("image", "xmin", "ymin", "xmax", "ymax", "width", "height")  # and th
 @dataclass(frozen=True, slots=True)
 class BoxRecords(TableFile):
     """A file with a record for each box."""
-
-    format_name: ClassVar[str] = "records of boxes"
-    holds_text: ClassVar[bool] = False
 
     inside: str | None  # where the records are; see `trees.records`
     reading: Reading
@@ -57,7 +52,3 @@ class BoxRecords(TableFile):
                 yield Record(number, (image.image, xmin, ymin, xmax, ymax, *image.size, one["label_name"]), None)
             if not image.objects and not problems:
                 yield Record(number, (image.image, *(None for _ in COLUMNS)), None)
-
-    def may_widen(self, type_: pa.DataType | None) -> bool:
-        del type_
-        return False

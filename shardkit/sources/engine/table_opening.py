@@ -18,7 +18,7 @@ from shardkit.sources.engine.matching import Matching, Naming, Strip, find_match
 from shardkit.sources.engine.split_columns import assigns_splits
 from shardkit.sources.engine.tables import Tables
 from shardkit.sources.formats.column_names import IMAGE_COLUMNS, LIKELY_IMAGE_COLUMNS, named_like
-from shardkit.sources.formats.tables.json_files import JsonLinesFile
+from shardkit.sources.formats.tables.json_files import JsonTable
 from shardkit.sources.formats.tables.line_files import JoinedTable, LineFile, open_separated
 from shardkit.sources.formats.tables.opening import column_index, open_table_with, read_prefix
 from shardkit.sources.formats.tables.records import Record, TableFile
@@ -43,7 +43,7 @@ class TableOpening:
         """Open them; those of the label also give the other facts that are in them."""
         options = options_of(self.at.reading.label or Labels(origin), origin, self.at.reading.classes)
         files = tuple(self._file(path, origin, options) for path in self.paths)
-        if all(isinstance(file, JsonLinesFile) for file in files):  # an object may omit a column
+        if all(isinstance(file, JsonTable) for file in files):  # an object may omit a column
             union = tuple(dict.fromkeys(name for file in files for name in file.columns))
             files = tuple(replace(file, columns=union) for file in files)
         if origin.column == ("*",):

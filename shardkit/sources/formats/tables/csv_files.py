@@ -25,7 +25,6 @@ DECIMAL_COMMA = re.compile(r"-?[0-9]+(?:,[0-9]+)?")
 class CsvFile(TableFile):
     """A text file of fields with a delimiter."""
 
-    format_name: ClassVar[str] = "CSV"
     holds_text: ClassVar[bool] = True
 
     delimiter: str
@@ -85,16 +84,6 @@ class CsvFile(TableFile):
             for i, found in kinds.items():
                 found.update(map(kind_of_text, {values[i] for values in chunk}))
         return {i: type_of_kinds(found) for i, found in kinds.items()}
-
-    def may_widen(self, type_: pa.DataType | None) -> bool:
-        return type_ is not None and not pa.types.is_string(type_)
-
-
-@dataclass(frozen=True, slots=True)
-class TsvFile(CsvFile):
-    """A CSV file whose ending promises tabs."""
-
-    format_name: ClassVar[str] = "TSV"
 
 
 def split_records(lines: Iterator[Line], delimiter: str, *, spaced: bool) -> Iterator[Record]:

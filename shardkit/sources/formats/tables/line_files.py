@@ -4,9 +4,7 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
-from typing import Any, ClassVar
-
-import pyarrow as pa
+from typing import Any
 
 from shardkit.errors import CallError, DataError
 from shardkit.naming import printable
@@ -21,10 +19,10 @@ _SHOWN = 100  # characters of a line in a message
 
 @dataclass(frozen=True, slots=True)
 class LineFile(TableFile):
-    """A text file without header; empty lines, comments and lines that match without a column are skipped."""
+    """A text file without header; empty lines, comments and lines that match without a column are skipped.
 
-    format_name: ClassVar[str] = "text"
-    holds_text: ClassVar[bool] = False  # a value is the very text: 01 is no number
+    A value is the very text: 01 is no number.
+    """
 
     expression: str  # the expression, whose named groups are the columns
 
@@ -40,10 +38,6 @@ class LineFile(TableFile):
             msg = f"{folder.url}/{path}: lines: {printable(expression)!r} has no column; write (?P<image>…) around it"
             raise CallError(msg)
         return cls(folder, path, tuple(groups), expression)
-
-    def may_widen(self, type_: pa.DataType | None) -> bool:
-        del type_
-        return False
 
     def records(self, part: TablePart, wanted: frozenset[int] | None = None) -> Iterator[Record]:
         del part, wanted

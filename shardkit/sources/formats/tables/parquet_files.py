@@ -5,7 +5,7 @@ import json
 from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import repeat
-from typing import Any, ClassVar
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -26,9 +26,6 @@ class _Unreadable:
 @dataclass(frozen=True, slots=True)
 class ParquetFile(TableFile):
     """A Parquet file."""
-
-    format_name: ClassVar[str] = "Parquet"
-    holds_text: ClassVar[bool] = False
 
     arrow_types: tuple[pa.DataType, ...]  # stored types of the columns; null for columns without a name
     # (column, names that its integers stand for), as Hugging Face's `datasets` writes them
@@ -58,9 +55,6 @@ class ParquetFile(TableFile):
     def type_of(self, column: int, kinds: set[str]) -> pa.DataType | None:
         """See TableFile; the declared type, except for missing or too large values."""
         return widened(carried_type(self.arrow_types[column]), kinds)
-
-    def may_widen(self, type_: pa.DataType | None) -> bool:
-        return type_ is not None and type_ not in (pa.string(), pa.list_(pa.string()))
 
     def class_names(self, column: int) -> tuple[str, ...]:
         return dict(self.numbered).get(column, ())

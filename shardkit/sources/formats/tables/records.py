@@ -9,7 +9,7 @@ import pyarrow as pa
 
 from shardkit.errors import DataError
 from shardkit.naming import first_of
-from shardkit.sources.file_names import encodable_path
+from shardkit.sources.file_names import encodable_path, ending
 from shardkit.sources.formats.tables.text_pieces import TextPiece
 from shardkit.sources.formats.tables.values import kinds_of_value, type_of_kinds
 from shardkit.storage import Folder
@@ -17,6 +17,13 @@ from shardkit.storage import Folder
 PREFIX_RECORDS = 1000  # records from the beginning that decide how columns are read
 MAX_COLUMNS = 5000  # of a table: each may become a feature of every example; listing 5,000 takes about a second
 _NAMES_SHOWN = 20
+_FORMATS = {
+    ".csv": "CSV",
+    ".tsv": "TSV",
+    ".parquet": "Parquet",
+    ".ods": "OpenDocument",
+    **dict.fromkeys((".xlsx", ".xlsm"), "Excel"),
+}
 
 TablePart = int | TextPiece  # a number of TableFile.parts(), or a piece of it
 
@@ -34,12 +41,16 @@ class Record(NamedTuple):
 class TableFile(abc.ABC):
     """A file of records; small, because it is pickled into the pipeline's graph."""
 
-    format_name: ClassVar[str]
-    holds_text: ClassVar[bool]  # whether every value is text, so that types are inferred
+    holds_text: ClassVar[bool] = False  # whether every value is text, so that types are inferred
 
     folder: Folder
     path: str
     columns: tuple[str, ...]  # names of the columns, all different
+
+    @property
+    def format_name(self) -> str:
+        """Name of the file's format, for the user."""
+        return _FORMATS.get(ending(self.path), "text")
 
     @property
     def url(self) -> str:
@@ -88,9 +99,9 @@ class TableFile(abc.ABC):
         del column
         return type_of_kinds(kinds)
 
-    @abc.abstractmethod
     def may_widen(self, type_: pa.DataType | None) -> bool:
         """Return whether further records may change the type of a column from this one."""
+        return type_ is not None and not pa.types.is_string(type_)
 
     def class_names(self, column: int) -> tuple[str, ...]:
         """Return the names that the column's integers stand for, if the file defines them; else ()."""
@@ -107,10 +118,6 @@ class WrappedTable(TableFile):
     """A table with more columns than another one."""
 
     inner: TableFile  # the other table, whose columns come first
-
-    @property
-    def format_name(self) -> str:  # type: ignore[override]
-        return self.inner.format_name
 
     @property
     def holds_text(self) -> bool:  # type: ignore[override]

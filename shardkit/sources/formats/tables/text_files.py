@@ -13,7 +13,6 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from itertools import islice
-from typing import ClassVar
 
 from shardkit.naming import IMAGE_ENDINGS, counted
 from shardkit.sources.file_names import ending
@@ -44,11 +43,13 @@ _LONGEST_LINE = 4096  # characters: longer lines are no records of a list
 class TextFile(CsvFile):
     """A list whose lines have the same number of fields; a delimiter of ' ' means any blanks, of LF the whole line."""
 
-    format_name: ClassVar[str] = "text"
-
     has_header: bool = False  # whether a line names the columns
     companion: str = ""  # another file with as many lines, whose lines are the second column; '' for none
     has_fractions: bool = False  # whether one of two columns holds numbers with fractions, which no class is called
+
+    @property
+    def format_name(self) -> str:
+        return "text"
 
     @property
     def is_table(self) -> bool:

@@ -4,9 +4,7 @@ import contextlib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
-from typing import Any, ClassVar, Protocol
-
-import pyarrow as pa
+from typing import Any, Protocol
 
 from shardkit.errors import DataError
 from shardkit.naming import IMAGE_ENDINGS
@@ -50,14 +48,8 @@ class Sheet:
 class WorkbookFile(TableFile):
     """A sheet of a workbook, or several with the same columns, whose names are one more column then."""
 
-    holds_text: ClassVar[bool] = False
-
     sheets: tuple[Sheet, ...]  # the sheets; the rows of several are counted through all of them
     is_only: bool  # whether no other sheet holds anything
-
-    @property
-    def format_name(self) -> str:  # type: ignore[override]
-        return "OpenDocument" if ending(self.path) == ODS_ENDING else "Excel"
 
     @property
     def remark(self) -> str:
@@ -82,9 +74,6 @@ class WorkbookFile(TableFile):
                         yield Record(above + last, (), f"it holds {shown(extra)} to the right of the table's columns")
                     elif any(value is not None for value in values):
                         yield Record(above + last, [*values, *named], None)
-
-    def may_widen(self, type_: pa.DataType | None) -> bool:
-        return type_ is not None and not pa.types.is_string(type_)
 
 
 _Rows = list[tuple[int, Sequence[Any]]]  # numbers and values
