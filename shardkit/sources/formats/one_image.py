@@ -1,9 +1,9 @@
 """Formats whose file is about one image; the file or the reading says which."""
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, BinaryIO, TypeAlias
+from typing import Any, TypeAlias
 
 import pyarrow as pa
 
@@ -26,7 +26,7 @@ class ImageFormat:
     ending: str  # usual ending of its files
     # Function from a file's content to what it says; `bad` is set if it cannot be read
     parse: Callable[[bytes, Options], ImageRecord]
-    is_head: Callable[[bytes], bool]  # function that returns whether the beginning of a file is of the format
+    sniff: Callable[[bytes], bool]  # returns whether the beginning of a file is of the format
     object_fields: tuple[pa.Field, ...] = ()
     advice: str = ""  # end of the message of a bad object
     note: str = ""  # what the user should know about what is read; '' for nothing
@@ -38,22 +38,6 @@ class ImageFormat:
     settings: frozenset[str] = frozenset()
     # Size above which a file is not read
     max_bytes: int = 16 << 20  # 16 MiB for the annotations of one image
-
-    def sniff(self, head: bytes) -> bool:
-        return self.is_head(head)
-
-    def records(self, file: BinaryIO, name: str, options: Options) -> Iterator[ImageRecord]:
-        del name
-        data = file.read(self.max_bytes + 1)
-        is_large = len(data) > self.max_bytes
-        yield ImageRecord(bad=f"it has more than {self.max_bytes:,} bytes") if is_large else self.parse(data, options)
-
-    def names(self, file: BinaryIO, name: str, options: Options) -> Iterator[str]:
-        return (record.image for record in self.records(file, name, options) if record.image)
-
-    def classes(self, file: BinaryIO, name: str, options: Options) -> Mapping[int, str]:
-        del file, name, options
-        return {}
 
 
 def line_format(

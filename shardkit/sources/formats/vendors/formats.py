@@ -3,7 +3,7 @@
 To add one, describe its records by `Fields`, or write a parser, and enter a row in `VENDORS`.
 """
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, BinaryIO
@@ -52,30 +52,10 @@ class JsonFormat:
 
     def fits(self, name: str, head: bytes | None) -> bool:
         """Return whether a file is of this format, judging by its name and its beginning."""
-        return name.lower().endswith(self.endings) and looks_like(head, *self.words, start=self.start)
+        return name.lower().endswith(self.endings) and self.sniff(head)
 
-    name = "box-json"
-    noun = "record"
-    object_fields = ()
-
-    @property
-    def note(self) -> str:
-        """What the user should know about what is read; '' for nothing."""
-        return self.remark
-
-    def sniff(self, head: bytes) -> bool:
+    def sniff(self, head: bytes | None) -> bool:
         return looks_like(head, *self.words, start=self.start)
-
-    def records(self, file: BinaryIO, name: str, options: Options) -> Iterator[ImageRecord]:
-        """See Format; the option `class` names what gives the classes of boxes."""
-        return self.images(file, name, options.get("class"))
-
-    def names(self, file: BinaryIO, name: str, options: Options) -> Iterator[str]:
-        return (record.image for record in self.records(file, name, options) if record.image)
-
-    def classes(self, file: BinaryIO, name: str, options: Options) -> Mapping[int, str]:
-        del file, name, options
-        return {}
 
     def images(self, file: BinaryIO, url: str, column: str | None) -> Iterator[ImageRecord]:
         """Yield the images of a file."""
@@ -222,7 +202,7 @@ class _BoxJson(Format):
             raise DataError(msg)
         if options.get("box") == "corners" and kind.parse_corners is not None:
             kind = replace(kind, parse=kind.parse_corners)
-        return kind.records(file, name, options)
+        return kind.images(file, name, options.get("class"))
 
 
 BOX_JSON = _BoxJson()
