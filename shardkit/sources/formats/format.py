@@ -27,9 +27,6 @@ class Format(Protocol):
     object_fields: tuple[pa.Field, ...] = ()
     settings: frozenset[str] = frozenset()
 
-    def sniff(self, head: bytes) -> bool:
-        """Return whether a file is of this format, by its beginning."""
-
     def records(self, file: BinaryIO, name: str, options: Options) -> Iterator[ImageRecord]:
         """Yield what a file says about its images, in the file's order; `name` is the file in messages."""
 

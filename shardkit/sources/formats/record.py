@@ -36,7 +36,6 @@ class ImageRecord:
     left_out: dict[str, int] = field(default_factory=dict)
     # Classes of the whole image, by the name of what gives them
     attributes: dict[str, list[str]] = field(default_factory=dict)
-    file: str = ""  # path of the file, if it is about this image only
     number: int = 0  # the record's number in the file, or that of its line, from 1
     split: str = ""  # the split's name as written; '' for none
     # Names of what gives classes to boxes: attributes of regions, or labelling jobs

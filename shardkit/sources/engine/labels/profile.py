@@ -37,7 +37,6 @@ class Profile:
 
     num_present: int
     num_distinct: int
-    has_lists: bool
     has_objects: bool  # whether some value is an object or a list of lists
     numbers: Numbers  # what the values are as numbers
 
@@ -67,8 +66,7 @@ def profile_of(file: TableFile, prefix: Sequence[Record], column: int) -> Profil
     texts = [text for one in single if (text := _text(one)) is not None]
     counts = Counter(text for text in texts if text.strip())
     numbers = numbers_in((one for one in single if not isinstance(one, list | dict)), holds_text=file.holds_text)
-    has_lists = any(isinstance(value, list) for value in values)
-    return Profile(sum(counts.values()), len(counts), has_lists, len(texts) < len(single), numbers)
+    return Profile(sum(counts.values()), len(counts), len(texts) < len(single), numbers)
 
 
 def _text(value: Any) -> str | None:

@@ -17,10 +17,8 @@ from shardkit.sources.formats.coco.values import identity
 from shardkit.sources.formats.format import ROOT, Format, Options
 from shardkit.sources.formats.record import ImageRecord, encodable
 from shardkit.sources.json_stream import array_items
-from shardkit.sources.walking import looks_like
 
 _MAX_ID = (1 << 24) - 1
-_SEGMENTS = rb'"segments_info"\s*:\s*\['
 
 
 @dataclass(slots=True)
@@ -62,9 +60,6 @@ class _Panoptic(Format):
     settings = frozenset({"masks"})
     note = "masks of categories, whose segments are not told apart; pixels without a segment are 255"
     names_are_below = True
-
-    def sniff(self, head: bytes) -> bool:
-        return looks_like(head, _SEGMENTS, start=b"{")
 
     def names(self, file: BinaryIO, name: str, options: Options) -> Iterator[str]:
         return COCO.names(file, name, options)

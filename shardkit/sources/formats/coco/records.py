@@ -18,7 +18,6 @@ from shardkit.sources.formats.coco.columns import (
 from shardkit.sources.formats.format import ROOT, Format, Options
 from shardkit.sources.formats.record import ImageRecord, Object, RecordTable
 from shardkit.sources.json_stream import array_items
-from shardkit.sources.walking import looks_like
 
 OBJECT_FIELDS = (
     pa.field("area", pa.float32()),  # pixels; of the box if the annotation has none
@@ -29,7 +28,6 @@ OBJECT_FIELDS = (
 _COUNTED: Object = {}  # stands for an object that is in a column
 _ROWS = 1000  # of a table
 CATEGORY = "category"  # the attribute of images whose annotations are classes
-_ARRAYS = rb'"(images|annotations|categories)"\s*:\s*\['
 
 
 class _Coco(Format):
@@ -40,9 +38,6 @@ class _Coco(Format):
     settings = frozenset({"boxes", "classes"})
     names_are_below = True
     object_fields = OBJECT_FIELDS
-
-    def sniff(self, head: bytes) -> bool:
-        return looks_like(head, _ARRAYS, start=b"{")
 
     def names(self, file: BinaryIO, name: str, options: Options) -> Iterator[str]:
         columns = CocoColumns(name, options.get(ROOT, ""))

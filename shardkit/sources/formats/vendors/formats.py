@@ -187,9 +187,6 @@ class _BoxJson(Format):
     title = "JSON of boxes"
     settings = frozenset({"form", "class", "box"})
 
-    def sniff(self, head: bytes) -> bool:
-        return any(one.sniff(head) for one in VENDORS)
-
     def records(self, file: BinaryIO, name: str, options: Options) -> Iterator[ImageRecord]:
         """See Format; the option `class` names what gives the classes of boxes, `box: corners` what numbers are."""
         kind = next((one for one in VENDORS if one.title == options.get("form")), None)
