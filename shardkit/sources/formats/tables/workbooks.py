@@ -1,16 +1,16 @@
 """Workbooks: the sheet that holds a table, or sheets with one header, whichever program wrote them."""
 
-import contextlib
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from itertools import islice
-from typing import Any, Protocol
+from typing import Any
 
 from shardkit.errors import DataError
 from shardkit.naming import IMAGE_ENDINGS
 from shardkit.sources.file_names import ending
 from shardkit.sources.formats.column_names import is_split, plain
-from shardkit.sources.formats.tables.excel_files import EXCEL_ENDINGS, opened_excel
+from shardkit.sources.formats.tables.excel_files import EXCEL_ENDINGS, Book, opened_excel
 from shardkit.sources.formats.tables.ods_files import ODS_ENDING, opened_ods
 from shardkit.sources.formats.tables.records import Record, TableFile, check_columns, enumerated
 from shardkit.sources.formats.tables.values import shown
@@ -20,19 +20,8 @@ WORKBOOK_ENDINGS = (*EXCEL_ENDINGS, ODS_ENDING)
 _NUM_ROWS = 50  # of each sheet, which decide where its table begins
 
 
-class Book(Protocol):
-    """An open workbook."""
-
-    names: list[str]
-
-    def rows(self, name: str, first: int) -> Iterator[tuple[int, Sequence[Any]]]:
-        """Yield the number and the values of each row of a sheet that is not empty, from row `first` on."""
-
-
-@contextlib.contextmanager
-def _opened(folder: Folder, path: str) -> Iterator[Book]:
-    with (opened_ods if ending(path) == ODS_ENDING else opened_excel)(folder, path) as book:
-        yield book
+def _opened(folder: Folder, path: str) -> AbstractContextManager[Book]:
+    return (opened_ods if ending(path) == ODS_ENDING else opened_excel)(folder, path)
 
 
 @dataclass(frozen=True, slots=True)
