@@ -13,7 +13,7 @@ from shardkit.sources.engine.binding import Binding
 from shardkit.sources.engine.box_records import COLUMNS, BoxRecords
 from shardkit.sources.engine.box_tables import BoxTable, BoxTableDriver
 from shardkit.sources.engine.path_rules import PathRule
-from shardkit.sources.formats.box_tables.boxes import LARGEST_FRACTION, coordinates, has_box, list_form, number
+from shardkit.sources.formats.box_tables.boxes import LARGEST_FRACTION, coordinates, has_box, list_form
 from shardkit.sources.formats.box_tables.columns import (
     BoxColumns,
     BoxForm,
@@ -25,7 +25,7 @@ from shardkit.sources.formats.box_tables.columns import (
 )
 from shardkit.sources.formats.format import number_option
 from shardkit.sources.formats.inferred.format import fields_of
-from shardkit.sources.formats.record import ONE_CLASS
+from shardkit.sources.formats.record import ONE_CLASS, number
 from shardkit.sources.formats.registry import BOX_RECORDS
 from shardkit.sources.formats.tables.csv_files import CsvFile, split_records
 from shardkit.sources.formats.tables.csv_opening import open_csv

@@ -89,6 +89,23 @@ def is_finite(side: Any) -> bool:
     return isinstance(side, int | float) and not isinstance(side, bool) and abs(side) < math.inf
 
 
+def number(value: Any) -> float:
+    """Return a value as a float; NaN if it is no number."""
+    # float() also accepts 1_000.
+    if isinstance(value, str) and "_" in value:
+        return math.nan
+    try:
+        return float(value)
+    except (TypeError, ValueError, OverflowError):
+        return math.nan
+
+
+def size_of(width: Any, height: Any) -> Size:
+    """Return the size of an image in pixels; None for both sides if one is none, such as LabelImg's 0."""
+    sides = number(width), number(height)
+    return (int(sides[0]), int(sides[1])) if all(1 <= side < _MAX_SIDE for side in sides) else (None, None)
+
+
 def number_problem(texts: Iterable[str]) -> str | None:
     """Return which field of a text file is not a finite number; None if all are."""
     for text in texts:

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 from shardkit.reject_reasons import BAD_ANNOTATION, BAD_BOX
 from shardkit.sources.formats.box_tables.columns import BoxColumns, BoxForm
-from shardkit.sources.formats.record import ONE_CLASS
+from shardkit.sources.formats.record import ONE_CLASS, number
 from shardkit.sources.formats.tables.values import shown
 from shardkit.sources.listing import BadRecord
 
@@ -116,17 +116,6 @@ def _finite(
         msg = f"the coordinates of a box must be finite numbers; found {found}"
         raise BadRecord(BAD_BOX, msg)
     return sides
-
-
-def number(value: Any) -> float:
-    """Return a value as a float; NaN if it is no number."""
-    # float() also accepts 1_000.
-    if isinstance(value, str) and "_" in value:
-        return math.nan
-    try:
-        return float(value)
-    except (TypeError, ValueError, OverflowError):
-        return math.nan
 
 
 def label_text(value: Any) -> str:

@@ -14,16 +14,14 @@ import numpy as np
 
 from shardkit.reject_reasons import BAD_ANNOTATION, BAD_LINE, NO_SPLIT
 from shardkit.sources.columns import MAX_OBJECTS
-from shardkit.sources.formats.box_tables.boxes import has_box, number, read_box
+from shardkit.sources.formats.box_tables.boxes import has_box, read_box
 from shardkit.sources.formats.box_tables.columns import BoxColumns
 from shardkit.sources.formats.column_names import is_discard, split_of_text
-from shardkit.sources.formats.record import Object, encodable
+from shardkit.sources.formats.record import Object, encodable, number, size_of
 from shardkit.sources.formats.tables.records import Record
 from shardkit.sources.formats.tables.values import as_text
 from shardkit.sources.listing import BadRecord, RecordProblem, count_skipped
 
-_NO_SIZE = (0, 0)
-_MAX_SIDE = 2**31
 DISCARDED = "records of the split DISCARD"
 
 
@@ -179,10 +177,8 @@ def _conflict(image: Image, split: str | None, size: tuple[int, int], line: int)
 
 
 def _size(values: Any, columns: BoxColumns) -> tuple[int, int]:
-    if columns.size is None:
-        return _NO_SIZE
-    width, height = (number(values[i]) for i in columns.size)
-    return (int(width), int(height)) if 1 <= width < _MAX_SIDE and 1 <= height < _MAX_SIDE else _NO_SIZE
+    width, height = size_of(*(values[i] for i in columns.size)) if columns.size else (None, None)
+    return width or 0, height or 0
 
 
 def _flag(value: Any) -> int:

@@ -12,8 +12,8 @@ from shardkit.errors import DataError
 from shardkit.naming import IMAGE_ENDINGS, relative_path_problem
 from shardkit.reject_reasons import BAD_ANNOTATION, BAD_BOX, BAD_NAME, DUPLICATE_ID
 from shardkit.sources.file_names import ending
-from shardkit.sources.formats.coco.values import area, identity, is_int64, json_text, pixels, shown
-from shardkit.sources.formats.record import encodable
+from shardkit.sources.formats.coco.values import area, identity, is_int64, json_text, shown
+from shardkit.sources.formats.record import encodable, size_of
 from shardkit.sources.json_stream import array_items
 from shardkit.sources.listing import RecordProblem
 
@@ -108,8 +108,7 @@ class CocoColumns:
         self.image_names.append(str(name))
         self.image_lines.append(line)
         self.image_codes.append(code)
-        width, height = pixels(record.get("width")), pixels(record.get("height"))
-        self.image_sizes.append((width, height) if width and height else (None, None))
+        self.image_sizes.append(size_of(record.get("width"), record.get("height")))
 
     def add_annotation(self, record: Any) -> None:
         """Add an element of the file's `annotations`."""

@@ -5,7 +5,7 @@ import re
 from collections.abc import Hashable
 from typing import Any
 
-import numpy as np
+from shardkit.sources.formats.record import number
 
 _LONG = 200  # characters of a wrong value that a message shows
 _INT64 = range(-(2**63), 2**63)
@@ -26,22 +26,9 @@ def identity(value: Any) -> Hashable | None:
     return value if type(value) in {int, str} else None
 
 
-def _number(value: Any) -> float:
-    try:
-        return float(value)
-    except (TypeError, ValueError, OverflowError):
-        return np.nan
-
-
-def pixels(value: Any) -> int | None:
-    """Return a side of an image; None if a value is none."""
-    number = _number(value)
-    return int(number) if 0 < number < 2**31 else None
-
-
 def area(value: Any, of_box: float) -> float:
     """Return an area; that of the box for anything else."""
-    area = _number(value)
+    area = number(value)
     return area if area - area == 0 else of_box  # as pycocotools does for results
 
 

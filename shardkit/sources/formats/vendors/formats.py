@@ -11,21 +11,8 @@ from typing import Any, BinaryIO
 from shardkit.errors import DataError
 from shardkit.sources.formats.format import Format, Options
 from shardkit.sources.formats.record import ImageRecord
-from shardkit.sources.formats.vendors.exports import parse_automl, parse_fiftyone, parse_labelbox
-from shardkit.sources.formats.vendors.parsers import (
-    CREATEML,
-    EDGE_IMPULSE,
-    parse_bdd,
-    parse_crowd_human,
-    parse_custom_vision,
-    parse_dataturks,
-    parse_hugging_face,
-    parse_hugging_face_corners,
-    parse_manifest,
-    parse_mot,
-    parse_vertex,
-    parse_via,
-)
+from shardkit.sources.formats.vendors import parsers
+from shardkit.sources.formats.vendors.fields import corners
 from shardkit.sources.formats.vendors.readers import items, lines, members, rows_by_frame, rows_by_image
 from shardkit.sources.walking import HEAD_BYTES, looks_like
 
@@ -76,7 +63,13 @@ _AROUND = "boxes enclose polygons, circles and ellipses"
 # Sharp signs before common ones.
 VENDORS = (
     JsonFormat(
-        "CrowdHuman's boxes", (".odgt",), b"{", (rb'"gtboxes"', rb'"ID"'), lines, parse_crowd_human, "full boxes"
+        "CrowdHuman's boxes",
+        (".odgt",),
+        b"{",
+        (rb'"gtboxes"', rb'"ID"'),
+        lines,
+        parsers.parse_crowd_human,
+        "full boxes",
     ),
     JsonFormat(
         "a manifest of SageMaker or Rekognition",
@@ -84,24 +77,29 @@ VENDORS = (
         b"{",
         (rb'"source-ref"',),
         lines,
-        parse_manifest,
+        parsers.parse_manifest,
     ),
-    JsonFormat("Vertex AI's JSON Lines", _LINES, b"{", (rb'"imageGcsUri"',), lines, parse_vertex),
-    JsonFormat("Labelbox's data rows", (".jsonl", ".ndjson"), b"{", _LABELBOX, lines, parse_labelbox, _AROUND),
-    JsonFormat("Labelbox's array of data rows", _JSON, b"[", _LABELBOX, items, parse_labelbox, _AROUND),
+    JsonFormat("Vertex AI's JSON Lines", _LINES, b"{", (rb'"imageGcsUri"',), lines, parsers.parse_vertex),
+    JsonFormat("Labelbox's data rows", (".jsonl", ".ndjson"), b"{", _LABELBOX, lines, parsers.parse_labelbox, _AROUND),
+    JsonFormat("Labelbox's array of data rows", _JSON, b"[", _LABELBOX, items, parsers.parse_labelbox, _AROUND),
     JsonFormat(
         "FiftyOne's samples",
         _JSON,
         b"{",
         (rb'"samples"\s*:\s*\[', rb'"filepath"\s*:', rb'"_cls"\s*:'),
         partial(items, inside="samples"),
-        parse_fiftyone,
+        parsers.parse_fiftyone,
         has_own_fields=True,
     ),
     # Other files of image_url and label are tables.
-    JsonFormat("Azure's AutoML", (".jsonl",), b"{", (rb'"image_url"\s*:', rb'"topX"\s*:'), lines, parse_automl),
+    JsonFormat("Azure's AutoML", (".jsonl",), b"{", (rb'"image_url"\s*:', rb'"topX"\s*:'), lines, parsers.parse_automl),
     JsonFormat(
-        "Azure's AutoML", (".jsonl",), b"{", (rb'"image_url"\s*:\s*"azureml:', rb'"label"\s*:'), lines, parse_automl
+        "Azure's AutoML",
+        (".jsonl",),
+        b"{",
+        (rb'"image_url"\s*:\s*"azureml:', rb'"label"\s*:'),
+        lines,
+        parsers.parse_automl,
     ),
     JsonFormat(
         "Dataturks' JSON Lines",
@@ -109,7 +107,7 @@ VENDORS = (
         b"{",
         (rb'"content"\s*:', rb'"annotation"\s*:\s*\[', rb'"points"'),
         lines,
-        parse_dataturks,
+        parsers.parse_dataturks,
     ),
     JsonFormat(
         "Hugging Face's metadata with objects",
@@ -117,9 +115,9 @@ VENDORS = (
         b"{",
         (rb'"file_name"\s*:', rb'"objects"\s*:\s*[\[{]', rb'"bbox"\s*:\s*\['),
         lines,
-        parse_hugging_face,
+        parsers.parse_hugging_face,
         "as x, y, width, height",
-        parse_hugging_face_corners,
+        partial(parsers.parse_hugging_face, sides=corners),
     ),
     JsonFormat(
         "a project of VIA",
@@ -127,17 +125,17 @@ VENDORS = (
         b"{",
         (rb'"_via_img_metadata"',),
         partial(items, inside="_via_img_metadata"),
-        parse_via,
+        parsers.parse_via,
         _AROUND,
     ),
-    JsonFormat("VIA's JSON", _JSON, b"{", (_VIA, rb'"regions"'), items, parse_via, _AROUND),
+    JsonFormat("VIA's JSON", _JSON, b"{", (_VIA, rb'"regions"'), items, parsers.parse_via, _AROUND),
     JsonFormat(
         "VIA's CSV",
         (".csv",),
         b"",
         (rb"region_shape_attributes", rb"region_attributes"),
         rows_by_image,
-        parse_via,
+        parsers.parse_via,
         _AROUND,
     ),
     JsonFormat(
@@ -146,7 +144,7 @@ VENDORS = (
         b"{",
         (rb'"boundingBoxes"\s*:\s*\{',),
         partial(members, inside="boundingBoxes"),
-        EDGE_IMPULSE.parse,
+        parsers.EDGE_IMPULSE.parse,
     ),
     JsonFormat(
         "Edge Impulse's list of files",
@@ -154,10 +152,15 @@ VENDORS = (
         b"{",
         (rb'"files"\s*:\s*\[', rb'"boundingBoxes"\s*:\s*\['),
         partial(items, inside="files"),
-        EDGE_IMPULSE.parse,
+        parsers.EDGE_IMPULSE.parse,
     ),
     JsonFormat(
-        "CreateML's JSON", _JSON, b"[", (rb'"coordinates"', rb'"annotations"', rb'"image"'), items, CREATEML.parse
+        "CreateML's JSON",
+        _JSON,
+        b"[",
+        (rb'"coordinates"', rb'"annotations"', rb'"image"'),
+        items,
+        parsers.CREATEML.parse,
     ),
     JsonFormat(
         "Azure Custom Vision's list",
@@ -165,17 +168,19 @@ VENDORS = (
         b"[",
         (rb'"regions"\s*:', rb'"tagName"', rb'"originalImageUri"'),
         items,
-        parse_custom_vision,
+        parsers.parse_custom_vision,
     ),
-    JsonFormat("MOT's rows", ("gt.txt",), b"", (_MOT,), rows_by_frame, parse_mot, "classes as numbers"),
-    JsonFormat("BDD100K's JSON", _JSON, b"[", (rb'"name"\s*:', rb'"labels"\s*:', rb'"box2d"'), items, parse_bdd),
+    JsonFormat("MOT's rows", ("gt.txt",), b"", (_MOT,), rows_by_frame, parsers.parse_mot, "classes as numbers"),
+    JsonFormat(
+        "BDD100K's JSON", _JSON, b"[", (rb'"name"\s*:', rb'"labels"\s*:', rb'"box2d"'), items, parsers.parse_bdd
+    ),
     JsonFormat(
         "Scalabel's JSON",
         _JSON,
         b"{",
         (rb'"frames"\s*:\s*\[', rb'"labels"\s*:', rb'"box2d"'),
         partial(items, inside="frames"),
-        parse_bdd,
+        parsers.parse_bdd,
     ),
 )
 
