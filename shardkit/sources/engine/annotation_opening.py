@@ -6,11 +6,10 @@ from itertools import islice
 
 from shardkit.errors import CallError, DataError
 from shardkit.naming import first_of, printable
-from shardkit.sources.engine.annotations import AnnotationDriver
+from shardkit.sources.engine.annotations import AnnotationDriver, NamingFile
 from shardkit.sources.engine.binding import Binding
 from shardkit.sources.engine.mask_annotations import MaskDriver, check_classes, with_masks
 from shardkit.sources.engine.matching import find_matching
-from shardkit.sources.engine.naming_files import NamingFile
 from shardkit.sources.engine.path_rules import PathRule
 from shardkit.sources.formats.format import ROOT, Format, Options, number_option
 from shardkit.sources.formats.record import ImageRecord

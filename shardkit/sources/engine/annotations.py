@@ -1,8 +1,8 @@
 """Annotations with many images in a file: the records that name the images, as what enumerates examples."""
 
 import contextlib
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 import pyarrow as pa
@@ -14,7 +14,8 @@ from shardkit.sources.columns import LABEL_NAMES, LINE, MAX_OBJECTS, UNMEASURED
 from shardkit.sources.engine.drivers import Complete, Driver
 from shardkit.sources.engine.facts import LEFT_OUT
 from shardkit.sources.engine.images import ImagePaths
-from shardkit.sources.engine.naming_files import NamingFile
+from shardkit.sources.engine.matching import ImageNames, Matching
+from shardkit.sources.engine.path_rules import PathRule
 from shardkit.sources.engine.rows import annotated_rows, detection_fields
 from shardkit.sources.engine.split_words import split_of_folders
 from shardkit.sources.engine.unannotated import NamedFiles, count_others, unnamed_images, without_annotation
@@ -22,10 +23,42 @@ from shardkit.sources.file_names import encodable_path, ending
 from shardkit.sources.formats.column_names import split_of_text
 from shardkit.sources.formats.format import Format
 from shardkit.sources.formats.record import ImageRecord, RecordTable
-from shardkit.sources.listing import BadRecord, ListingRow, RecordProblem, count_skipped, rejected_row, unicode_problem
+from shardkit.sources.listing import (
+    BadRecord,
+    ListingRow,
+    RecordProblem,
+    count_skipped,
+    rejected_row,
+    unicode_problem,
+)
 from shardkit.sources.readings.values import Unnamed
 from shardkit.sources.walking import is_image
 from shardkit.storage import Entry, Folder, os_errors_as
+
+
+@dataclass(frozen=True, slots=True)
+class NamingFile:
+    """A file that names images."""
+
+    path: str  # the file, below SOURCE
+    paths: PathRule
+    matching: Matching | None = None  # how they name images otherwise; None if they are paths
+    split: str | None = None  # the split of all its images; None if the file does not give it
+    options: Mapping[str, str] = field(default_factory=dict)
+
+    def key_of(self, folder: Folder, images: ImagePaths) -> Callable[[str], str]:
+        """Return the function from a name in the file to the key of an image in a folder; it raises BadRecord."""
+        if self.matching is None:
+            return self.paths.key
+        names, plain = ImageNames(images.paths(folder), self.matching), self.paths.without_folders
+        return lambda text: (names.find(plain(text)) if text.strip() else None) or self.paths.key(text)
+
+    def describe(self, more: str = "") -> str:
+        """Return a phrase for the user; `more` is what else is read."""
+        split = f" as {self.split}" if self.split else ""
+        place = f"{self.paths.place or '.'}/" if self.matching is None else "the folders below"
+        form = f", {self.options['form']}" if "form" in self.options else ""
+        return f"{printable(self.path)}{form}, with the images in {place}{more}{split}{self.paths.remark()}"
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,10 +13,9 @@ from shardkit.naming import printable
 from shardkit.options.values import Missing
 from shardkit.reject_reasons import NO_LABEL
 from shardkit.sources.columns import LINE, MASK_COLOURS, MASK_PATH
-from shardkit.sources.engine.annotations import AnnotationDriver
+from shardkit.sources.engine.annotations import AnnotationDriver, NamingFile
 from shardkit.sources.engine.facts import LEFT_OUT
 from shardkit.sources.engine.mask_paths import MaskPaths
-from shardkit.sources.engine.naming_files import NamingFile
 from shardkit.sources.engine.unannotated import IGNORED, NamedFiles, check_policy_of_masks
 from shardkit.sources.file_names import stem_of
 from shardkit.sources.formats.format import Format

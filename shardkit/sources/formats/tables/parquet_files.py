@@ -102,23 +102,19 @@ def _value(scalar: Any) -> Any:
 def _opened(folder: Folder, path: str) -> Iterator[pq.ParquetFile]:
     url = f"{folder.url}/{path}"
     try:
-        with os_errors_as("read the table", url), folder.open(path) as file, _damage_reported(url):
-            yield pq.ParquetFile(file)
+        with os_errors_as("read the table", url), folder.open(path) as file:
+            try:
+                yield pq.ParquetFile(file)
+            except OSError as error:
+                if error.errno is not None:  # pyarrow's for damage has none
+                    raise
+                raise _damage(url, "the Parquet file is damaged", error) from error
     except pa.ArrowInvalid as error:
-        msg = f"{url}: this is not a Parquet file, or a damaged one: {str(error).splitlines()[0]}"
-        raise DataError(msg) from error
+        raise _damage(url, "this is not a Parquet file, or a damaged one", error) from error
 
 
-@contextlib.contextmanager
-def _damage_reported(url: str) -> Iterator[None]:
-    """Convert pyarrow's OSError for damage, which has no error number of the operating system, to DataError."""
-    try:
-        yield
-    except OSError as error:
-        if error.errno is not None:
-            raise
-        msg = f"{url}: the Parquet file is damaged: {str(error).splitlines()[0]}"
-        raise DataError(msg) from error
+def _damage(url: str, what: str, error: Exception) -> DataError:
+    return DataError(f"{url}: {what}: {str(error).splitlines()[0]}")
 
 
 def open_parquet(folder: Folder, path: str) -> ParquetFile:
