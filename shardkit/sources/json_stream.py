@@ -86,7 +86,6 @@ class _Reader:
                 return ""
 
     def step(self) -> None:
-        """Skip the character that peek returned."""
         self._at += 1
 
     def comma(self, end: str) -> bool:
@@ -126,12 +125,10 @@ class _Reader:
         self.step()
 
     def end(self, what: str) -> None:
-        """Check that nothing follows."""
         if self.peek():
             self.fail(what)
 
     def value(self) -> Any:
-        """Return the value that begins here."""
         if not self.peek():
             self.fail(_CUT)
         while True:

@@ -83,7 +83,6 @@ class Listing:
     classes: dict[int, str] = field(default_factory=dict)
 
     def table(self) -> pa.Table:
-        """Return the rows as an Arrow table."""
         if self.columns is not None:
             return self.columns
         num_extra = len(self.schema) - len(LISTING_SCHEMA)

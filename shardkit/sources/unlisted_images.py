@@ -107,11 +107,9 @@ class NamedImages(Collection[str]):
         return isinstance(key, str) and bool(_are_in(self.hashes, [key])[0])
 
     def contain(self, keys: Iterable[str]) -> npt.NDArray[np.bool_]:
-        """Return for each key whether it is in the set."""
         return _are_in(self.hashes, keys)
 
     def count_others(self, keys: Iterable[str]) -> int:
-        """Return the number of keys that are not in the set."""
         return int((~self.contain(keys)).sum())
 
     def __iter__(self) -> Iterator[str]:

@@ -116,7 +116,6 @@ def _classes(at: Binding, kind: Format, files: Iterable[NamingFile]) -> tuple[st
 
 
 def _with_field(at: Binding, driver: AnnotationDriver, origin: Annotation) -> AnnotationDriver:
-    """Return the driver of the classes of whole images."""
     label = at.reading.label
     if FIELD in origin.options and label is not None and label.kind is not None:
         return replace(driver, attribute=origin.options[FIELD], has_several=label.kind == "classes")

@@ -47,14 +47,12 @@ class NamingFile:
     options: Mapping[str, str] = field(default_factory=dict)
 
     def key_of(self, folder: Folder, images: ImagePaths) -> Callable[[str], str]:
-        """Return the function from a name in the file to the key of an image in a folder; it raises BadRecord."""
         if self.matching is None:
             return self.paths.key
         names, plain = ImageNames(images.paths(folder), self.matching), self.paths.without_folders
         return lambda text: (names.find(plain(text)) if text.strip() else None) or self.paths.key(text)
 
     def describe(self, more: str = "") -> str:
-        """Return a phrase for the user; `more` is what else is read."""
         split = f" as {self.split}" if self.split else ""
         place = f"{self.paths.place or '.'}/" if self.matching is None else "the folders below"
         form = f", {self.options['form']}" if "form" in self.options else ""
@@ -107,7 +105,6 @@ class AnnotationDriver(Driver):
         return self.files
 
     def records(self, file: NamingFile) -> Iterator[ImageRecord]:
-        """Yield the records of a file."""
         url = f"{self.tree.url}/{file.path}"
         with os_errors_as("read", url), self.tree.open(file.path) as opened:
             yield from self.format.records(opened, url, file.options)
@@ -150,7 +147,6 @@ class AnnotationDriver(Driver):
 
     @property
     def has_tables(self) -> bool:
-        """Whether `object_tables` gives the rows."""
         return type(self.format).tables is not Format.tables
 
     def _rows_of(

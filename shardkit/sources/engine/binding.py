@@ -17,7 +17,6 @@ class Binding:
     reading: Reading
 
     def complete(self, old: Annotation, new: Annotation) -> None:
-        """Put another origin into the reading in place of one."""
         reading, label = self.reading, self.reading.label
         self.reading = replace(
             reading,

@@ -56,7 +56,6 @@ class BoxRecords(TableFile):
 
     @property
     def box_columns(self) -> BoxColumns:
-        """What the columns mean."""
         image, xmin, ymin, xmax, ymax, width, height, label = range(len(self.columns))
         size = (width, height) if self.reading.size else None
         return BoxColumns(image, (xmin, xmax), (ymin, ymax), label=label if self.column else None, size=size)
@@ -117,7 +116,6 @@ def box_table_driver(at: Binding, origin: Annotation, paths: Sequence[str]) -> B
 
 
 def _table(at: Binding, origin: Annotation, path: str, options: Mapping[str, str]) -> tuple[BoxTable, dict[str, str]]:
-    """Return a table, and its complete options."""
     split = at.reading.split
     file: TableFile
     if origin.format == BOX_RECORDS:

@@ -65,7 +65,6 @@ class BoxTable:
         return f"{self.file.remark}boxes in {unit}{as_size}{of_class}{self.paths.remark()}"
 
     def slices(self) -> list[Slice]:
-        """Return the slices of its images that are listed in parallel."""
         entry = file_or_folder(self.file.folder, self.file.path)
         num = min(_MAX_SLICES, (entry.num_bytes if entry else 0) // _SLICE_BYTES + 1)
         return [Slice(index, num) for index in range(num)]
@@ -187,7 +186,6 @@ class _Keys:
         self._last: tuple[object, str] | None = None
 
     def key(self, text: object) -> str:
-        """Return an image's key; see PathRule.key."""
         if self._last is None or self._last[0] != text:
             self._last = text, self._paths.key(text)
         return self._last[1]

@@ -92,7 +92,6 @@ class NamedNumbers:
 
     @classmethod
     def open(cls, tree: Folder, label: Labels, source: ByKey) -> "NamedNumbers":
-        """Return the names of numbers in a file of SOURCE."""
         names, in_file = names_by_number(tree, label.names)
         start = label.first if in_file is None else in_file
         if not names or start is None:

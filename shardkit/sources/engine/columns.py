@@ -42,12 +42,10 @@ class Columns:
 
     @property
     def schema(self) -> pa.Schema:
-        """Schema of the table's listing."""
         return pa.schema([*LISTING_SCHEMA, LINE, *self.fields])
 
     @property
     def fields(self) -> list[pa.Field]:
-        """Columns that the listing adds to LISTING_SCHEMA: of labels, groups and features."""
         fields = [] if self.labels.field is None else [self.labels.field]
         if self.group is not None:
             fields.append(GROUP)
@@ -77,11 +75,9 @@ class Columns:
 
     @property
     def used_names(self) -> list[str]:
-        """Names of the columns that have a role."""
         return [self.names[i] for i in sorted(self._used)]
 
     def describe(self) -> str:
-        """Return a phrase for the user that names the roles."""
         parts = [f"the image from column {self.names[self.image]!r}", self.labels.describe()]
         if self.split is not None:
             parts.append(f"the split from {self.names[self.split]!r}")
@@ -135,7 +131,6 @@ class Columns:
         return _UNCERTAIN if self.labels.is_dropped(record.values) else None
 
     def annotation_reader(self) -> AnnotationReader:
-        """Return the function that reads labels, groups and features."""
         labels, others = self.labels, self._others_reader()
         one_class = labels.field is None
 
@@ -146,7 +141,6 @@ class Columns:
         return annotation
 
     def _others_reader(self) -> Callable[[Sequence[Any]], list[Any]]:
-        """Return the function that reads groups and features."""
         names = self.names
         features = [(i, type_, converter(type_, holds_text=self.holds_text)) for i, type_ in self.features]
 
@@ -164,7 +158,6 @@ class Columns:
         return others
 
     def split_of(self, values: Sequence[Any]) -> str | None:
-        """Return the split that a record names; None without a column of splits."""
         return None if self.split is None else self._split(values[self.split])
 
     def _split(self, value: Any) -> str:

@@ -188,7 +188,6 @@ class TreeDriver(Driver):
                 yield from self._files(folder, inner, (*above, here), recursive=True)
 
     def _accounted(self, files: Iterator[tuple[str, Entry]], skipped: dict[str, int]) -> Iterator[tuple[str, Entry]]:
-        """Yield the files that no fact comes from; count those that nothing explains."""
         accounting = Accounting(self.explained, self.root)
         for path, entry in files:
             if is_image(path):

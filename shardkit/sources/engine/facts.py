@@ -100,7 +100,6 @@ def _mapped(names: Mapping[str, str | None], text: str) -> str | None:
 
 
 def _split_named(names: Mapping[str, str | None], folder: Folder, text: str) -> str | None:
-    """Return the split of a name."""
     if names:
         if text in names:
             return names[text]

@@ -31,12 +31,10 @@ class FileGroup:
 
     @cached_property
     def place(self) -> str:
-        """The folder of the files: what is before the first wildcard."""
         return place_of(self.globs[0])
 
     @cached_property
     def is_deep(self) -> bool:
-        """Whether files and images may be in folders below."""
         return self.images is None or "/" in self.globs[0][len(self.place) :].strip("/")
 
 
@@ -156,7 +154,6 @@ def fits(glob: str, path: str) -> bool:
 
 
 def _is_flat(glob: str) -> bool:
-    """Return whether the files of a glob are in one folder."""
     return "/" not in glob[len(place_of(glob)) :].strip("/")
 
 
@@ -180,7 +177,6 @@ class NearestImages:
     """The images of files by their names: next to it, the only one of its name, what it says, or the nearest one."""
 
     def __init__(self, folder: Folder, images: Mapping[str, Entry]) -> None:
-        """Index the images."""
         self.images = images
         self.names = NameIndex(folder, images)
 

@@ -127,7 +127,6 @@ def _with_names(
 
 
 def _with_field(at: Binding, reader: FileReader, origin: Annotation, globs: tuple[str, ...]) -> FileReader:
-    """Return the reader of the classes of whole images."""
     files = matching_files(reader.tree, globs, reader.format.side_files)
     first = [reader.read(path, entry) for path, entry in islice(files, _FIRST)]
     chosen, has_several = field_of_images(at, origin, first, reader.tree.url)

@@ -43,13 +43,11 @@ class FileReader:
 
     @property
     def fields(self) -> tuple[pa.Field, ...]:
-        """Columns of examples besides LISTING_SCHEMA."""
         if self.attribute is None:
             return detection_fields(self.format.object_fields)
         return (LABEL_NAMES,) if self.has_several else ()
 
     def read(self, path: str, entry: Entry) -> ImageRecord:
-        """Return what a file says about its image."""
         data = read_label_file(self.tree, path, entry.num_bytes, self.format.max_bytes)
         return ImageRecord(bad=data) if isinstance(data, str) else self.format.parse(data, self.options)
 
@@ -115,7 +113,6 @@ class FileReader:
             return rejected_row(RecordProblem(key, error.reason, str(error)), split, image)
 
     def _problem(self, record: ImageRecord, path: str, skipped: dict[str, int]) -> tuple[str, str] | None:
-        """Return why a file gives its image nothing: the reason and the message."""
         name = encodable_path(path)
         if record.bad:
             return BAD_ANNOTATION, f"{name}: {record.bad}; correct the file, or write it again"
@@ -133,7 +130,6 @@ class FileReader:
         return BAD_LABEL if num else NO_LABEL, f"{name} has {num or 'no'} classes of {self.attribute!r}; give it one"
 
     def unannotated(self, row: ListingRow, image: Entry, what: str, skipped: dict[str, int]) -> Iterator[ListingRow]:
-        """Yield the row of an image without a file, whose facts are in `row`, by the policy."""
         nulls = (None,) * (len(self.fields) - 1)
         negative = ([], *nulls, *row.extra) if self.attribute is None or self.has_several else ()
         yield from without_annotation(self.policy, row.key, row.split, image, what, skipped, negative)

@@ -46,17 +46,14 @@ class ImagePaths:
 
     @property
     def left_out(self) -> tuple[str, ...]:
-        """Paths that are not listed."""
         return () if self.excluded is None else (self.excluded,)
 
     @property
     def globs_of_masks(self) -> tuple[str, ...]:
-        """Globs of the masks."""
         return () if self.masks is None else self.masks.globs
 
     @property
     def are_chosen(self) -> bool:
-        """Whether not all images are examples."""
         return bool(self.include or self.exclude or self.masks or self.excluded is not None)
 
     def why_left_out(self, path: str) -> str | None:

@@ -48,7 +48,6 @@ class OfLists:
     expression: str = ""  # regular expression of lines, whose group `image` is the name; '' if all of the line is
 
     def lines(self) -> Iterator[ListLine]:
-        """Yield the lines that are not empty and no comments."""
         for file, (path, value) in zip(self.tables, self.lists, strict=False):
             column = file.columns.index(self.key)
             for record in file.all_records(frozenset({column})):

@@ -91,7 +91,6 @@ def open_masks(at: Binding) -> Fact:
 
 
 def _classes_of(at: Binding, path: str, first: Sequence[str]) -> tuple[tuple[str, ...], str]:
-    """Return the names and the colours of classes in a file."""
     of_file = read_palette(at.tree, path)
     if at.reading.classes not in {(), of_file.names}:
         msg = (

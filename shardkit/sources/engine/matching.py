@@ -79,13 +79,11 @@ class Strip:
 
     @classmethod
     def parse(cls, texts: Sequence[str]) -> "Strip":
-        """Return the value of ``OLD=NEW`` and ``~REGEX``."""
         pairs = [text.rpartition("=") for text in texts if not text.startswith("~")]
         prefixes = tuple(PathPrefix(old.replace("\\", "/").rstrip("/"), new.rstrip("/")) for old, _, new in pairs)
         return cls(prefixes, "|".join(text[1:] for text in texts if text.startswith("~")))
 
     def of(self, text: str) -> str:
-        """Return a path as it is matched."""
         path = replace_prefix(text, self.prefixes)
         if path == text:
             path = replace_prefix(written_path(text), self.prefixes)
@@ -99,7 +97,6 @@ class ImageNames:
     """The images of a source by what texts call them; about 300 bytes for each."""
 
     def __init__(self, paths: Iterable[str], matching: Matching) -> None:
-        """Index the images."""
         self.matching = matching
         self._whole: dict[str, Paths] = {}  # an image of that very path comes before those of which it is the end
         self._paths: dict[str, Paths] = {}

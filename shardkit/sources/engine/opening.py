@@ -116,7 +116,6 @@ class _Binding(Binding):
         )
 
     def _used(self) -> tuple[str, ...]:
-        """Return the globs of the files of all facts, below SOURCE."""
         globs = [path for _, origin in self.reading.facts() for path in files_of(origin)]
         names = self.reading.label.names if self.reading.label else ""
         return tuple(dict.fromkeys([*globs, *filter(None, [names])]))

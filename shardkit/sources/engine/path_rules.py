@@ -27,7 +27,6 @@ class PathRule:
     by_name: bool = False  # whether images are in several folders below and are found by their names; see `NameIndex`
 
     def key(self, text: object) -> str:
-        """Return an image's path below the source's folder."""
         if self.num_dropped == 0 and isinstance(text, str) and len(text) <= MAX_PATH and _PLAIN.fullmatch(text):
             name = f"{self.place}/{text}" if self.place else text
             has_ending = not self.ending or ("." in text and ending(text) in IMAGE_ENDINGS)
@@ -53,7 +52,6 @@ class PathRule:
         return "/".join(path_parts(text)[self.num_dropped :]) or text if self.num_dropped else text
 
     def remark(self) -> str:
-        """Return what the user should know about how paths are read; '' for nothing."""
         if self.by_name:
             return ", found by their names in the folders below"
         if self.num_dropped:

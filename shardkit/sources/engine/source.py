@@ -104,7 +104,6 @@ class ReadingSource(Source):
 
     @property
     def has_one_file(self) -> bool:
-        """Whether one file names all images."""
         return self.driver.names_images and len(self.driver.used) == 1 and not is_glob(self.driver.used[0])
 
     def parts(self) -> Sequence[Any]:
@@ -176,7 +175,6 @@ class ReadingSource(Source):
         return complete
 
     def _values_of(self, column: str) -> Values | None:
-        """Return the function from a key to the value of a column; None if no fact gives it."""
         return next((fact.values(self.folder) for fact in self.facts if fact.column == column), None)
 
     def _chosen(self, rows: Iterator[ListingRow], skipped: dict[str, int]) -> Iterator[ListingRow]:
@@ -238,7 +236,6 @@ class ReadingSource(Source):
             count_skipped(skipped, f"image{'s' * (num > 1)} that {which}", num)
 
     def _others(self, named: NamedImages, skipped: dict[str, int]) -> Iterator[tuple[str, Entry]]:
-        """Yield the images that no record names; count other files."""
         accounting = Accounting(self.used, self.root)
         for path, entry in self._files():
             if is_image(entry.name):

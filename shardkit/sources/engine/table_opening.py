@@ -108,7 +108,6 @@ class TableOpening:
         return open_table_with(self.at.tree, path, () if origin.via else (*origin.key, *origin.column), options)
 
     def _complete(self, origin: Column, complete: Column) -> None:
-        """Put what was found about a fact into the reading."""
         found = {name: getattr(complete, name) for name in ("key", "match", "fold", "base")}
 
         def put(one: Any) -> Any:
@@ -125,7 +124,6 @@ class TableOpening:
         )
 
     def _named(self, origin: Column, files: Sequence[TableFile]) -> tuple[int, Matching]:
-        """Return the column that names images, and how."""
         file = files[0]
         if origin.key:
             own_key = len(file.columns) - 1 if isinstance(file, JoinedNames) else column_index(file, origin.key[0])
@@ -240,7 +238,6 @@ class TableOpening:
         )
 
     def _unnamed(self, file: TableFile, key: int, origin: Column) -> tuple[int, ...]:
-        """Return the columns that no fact names: they are said."""
         if origin.lines or origin.via:
             return ()
         facts = [one for _, one in self.at.reading.facts() if isinstance(one, Column) and file.path in one.files]
@@ -249,7 +246,6 @@ class TableOpening:
 
 
 def _same(one: object, origin: Column) -> bool:
-    """Return whether a fact comes from the same records as another."""
     if not isinstance(one, Column) or (one.key and origin.key and one.key != origin.key):
         return False
     places = [(each.files, each.via, each.base, each.bases, each.strip) for each in (one, origin)]

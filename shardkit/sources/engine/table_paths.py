@@ -45,7 +45,6 @@ class KeyBuilder:
     prefixes: tuple[PathPrefix, ...] = ()  # replacements of the beginning of paths
 
     def key(self, path: object) -> str:
-        """Return the path below the root."""
         if isinstance(path, int) and not isinstance(path, bool):
             path = str(path)  # an identifier such as 17 for 17.jpg
         if not isinstance(path, str):
@@ -131,7 +130,6 @@ def build_keys(
 
 
 def _common_folder(paths: Iterable[str]) -> str:
-    """Return the deepest folder that absolute paths or URLs share."""
     common: list[str] | None = None
     above = ""
     for path in paths:

@@ -83,7 +83,6 @@ class Tables:
 
     @property
     def are_lists(self) -> bool:
-        """Whether they are lists of paths."""
         return any(isinstance(file, LineFile) for file in self.files)
 
     def _shared(self, folder: Folder) -> SharedImages | None:
@@ -98,7 +97,6 @@ class Tables:
         return once(folder, f"keys: {self.identity}", lambda: [*sets])  # type: ignore[no-any-return]
 
     def rows_of(self, folder: Folder, file: int) -> Iterator[ListingRow]:
-        """Yield the rows of all records of a table."""
         for piece in self.files[file].parts():
             yield from self.rows(folder, file, piece, {})
 
@@ -186,7 +184,6 @@ class TableDriver(Driver):
         return [PiecePart(i, piece) for i, file in enumerate(self.tables.files) for piece in file.parts()]
 
     def divided(self, part: PiecePart) -> Sequence[PiecePart]:
-        """See Driver; pieces of CSV, TSV and JSON Lines."""
         if not isinstance(part.piece, int):
             return [part]
         return [PiecePart(part.file, piece) for piece in self.tables.files[part.file].divided(part.piece)]

@@ -68,7 +68,6 @@ class NamedFiles:
     """
 
     def __init__(self, folder: Folder) -> None:
-        """Begin with no folder; `folder` is that of the keys."""
         self._folder = folder
         self._files: dict[str, dict[str, Entry]] = {}
         self.named: set[str] = set()
@@ -76,7 +75,6 @@ class NamedFiles:
 
     @property
     def places(self) -> set[str]:
-        """Paths of the folders."""
         return {*self._files}
 
     def find(self, key: str) -> Entry | None:
@@ -90,7 +88,6 @@ class NamedFiles:
         return self._files[place].get(name)
 
     def others(self) -> Iterator[tuple[str, Entry]]:
-        """Yield the other files."""
         for place, files in sorted(self._files.items()):
             for name, entry in files.items():
                 if (path := join(place, name)) not in self.named:

@@ -49,7 +49,6 @@ class Format(Protocol):
 
     @property
     def gives_masks(self) -> bool:
-        """Whether records have masks in place of objects."""
         return type(self).masks is not Format.masks
 
     def classes(self, file: BinaryIO, name: str, options: Options) -> Mapping[int, str]:

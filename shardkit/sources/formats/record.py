@@ -68,7 +68,6 @@ class ImageRecord:
             self.objects.append({"bbox": [ymin, xmin, ymax, xmax], "label_name": label_name, "name": name})
 
     def leave_out(self, what: str) -> None:
-        """Count a shape that is not read, by a phrase for the user."""
         count_skipped(self.left_out, what)
 
     def _problem(self, name: str, reason: str, message: str) -> None:

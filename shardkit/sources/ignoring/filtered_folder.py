@@ -36,7 +36,6 @@ class IgnoreGlob:
         return re.compile(self._pattern, re.DOTALL)
 
     def matches(self, path: str) -> bool:
-        """Return whether the file at a path, relative to SOURCE, is left out."""
         return self._regex.fullmatch(path) is not None
 
     def matches_folder(self, path: str) -> bool:

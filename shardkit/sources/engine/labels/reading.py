@@ -56,7 +56,6 @@ class Labels:
         return None if self.kind in {"class", "one-hot"} else LABEL_NAMES
 
     def describe(self) -> str:
-        """Return a phrase for the user that says how labels are read."""
         columns = enumerated([*map(repr, self.names)])
         many = f"column{'s' * (len(self.names) > 1)} {columns}"
         if self.kind == "class":
@@ -103,7 +102,6 @@ class Labels:
         return found
 
     def _choices(self, value: str, column: str) -> list[str] | None:
-        """Return the labels of a text of JSON; None for another text."""
         found = choices_in(value)
         return None if found is None else [self._name(one, column) for one in found]
 

@@ -33,7 +33,6 @@ class Slice:
     num: int
 
     def has_key(self, key: str) -> bool:
-        """Return whether an image is in this slice."""
         return self.num == 1 or zlib.crc32(key.encode()) % self.num == self.index
 
     def has_line(self, line: int) -> bool:
@@ -70,11 +69,9 @@ class Gathered:
     _flags: "array[int]" = field(default_factory=lambda: array("b"))
 
     def add_problem(self, line: int, reason: str, message: str) -> None:
-        """Add a bad record."""
         self.problems.append(RecordProblem(f"{self.name}, line {line}", reason, encodable(message)))
 
     def add(self, key: str, record: Record, *, is_fraction: bool, label_of: Callable[[str], str]) -> None:
-        """Add a record of an image of this slice."""
         values, columns = record.values, self.columns
         split, problem = None, None
         try:

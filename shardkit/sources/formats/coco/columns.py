@@ -60,11 +60,9 @@ class CocoColumns:
     repeated: set[int] = field(default_factory=set)
 
     def add_problem(self, what: str, reason: str, message: str) -> None:
-        """Add a bad record, which is called `what` in the file."""
         self.problems.append(RecordProblem(f"{self.url}, {what}", reason, message))
 
     def add_category(self, record: Any) -> None:
-        """Add an element of the file's `categories`."""
         number: Any
         number, name = category_of(record)
         if not is_int64(number) or not isinstance(name, str):
@@ -75,7 +73,6 @@ class CocoColumns:
             self.add_problem(f"category {number}", BAD_ANNOTATION, message)
 
     def add_image(self, record: Any, line: int) -> None:
-        """Add an element of the file's `images`."""
         if not isinstance(record, dict):
             self.add_problem(f"image number {line}", BAD_ANNOTATION, f"expected an object, found {shown(record)}")
             return
@@ -111,7 +108,6 @@ class CocoColumns:
         self.image_sizes.append(size_of(record.get("width"), record.get("height")))
 
     def add_annotation(self, record: Any) -> None:
-        """Add an element of the file's `annotations`."""
         self.num_records += 1
         if not isinstance(record, dict):
             what = f"annotation number {self.num_records}"

@@ -29,7 +29,6 @@ class _Segments:
     ids: "dict[int, array[int]]" = field(default_factory=dict)
 
     def add(self, record: Any, columns: CocoColumns, number: int) -> None:
-        """Add an annotation, or why it is bad."""
         get = record.get if isinstance(record, dict) else {}.get
         image_id, name, segments = identity(get("image_id")), get("file_name"), get("segments_info")
         code = None if image_id is None else columns.code_of.setdefault(image_id, len(columns.code_of))

@@ -38,7 +38,6 @@ class CsvFile(TableFile):
         return "" if self.encoding == UTF_8 else f"text in {self.encoding}, as Excel writes it on Windows; "
 
     def divided(self, part: int) -> Sequence[TablePart]:
-        """See TableFile; pieces of about 8 MiB."""
         if self.encoding != UTF_8:
             return [part]
         rule = RecordRule(

@@ -130,7 +130,6 @@ def _is_comment(text: str, known: frozenset[str]) -> bool:
 
 
 def _width(text: str, delimiter: str) -> int:
-    """Return the number of fields of a header; 0 if its quotes exclude this delimiter."""
     try:
         return len(next(csv.reader([text], delimiter=delimiter, strict=True)))
     except csv.Error:

@@ -94,7 +94,6 @@ def _too_large(url: str, found: str) -> DataError:
 
 
 def _rows(sheet: Any, first: int) -> Iterator[tuple[int, Sequence[Any]]]:
-    """Yield the number and the values of each row that is not empty."""
     sheet.reset_dimensions()  # some programs store wrong ones
     for line, row in enumerate(sheet.iter_rows(min_row=first, values_only=True), first):
         if line > _MAX_ROWS:  # a row numbered 10**12 is preceded by as many empty ones

@@ -98,7 +98,6 @@ _DECODER = json.JSONDecoder(object_pairs_hook=_object)
 
 
 def _objects(lines: Iterator[Line]) -> Iterator[tuple[int, dict[str, Any] | str]]:
-    """Yield the number of each line that is not blank, and its object or what is wrong with it."""
     for number, text, problem in lines:
         if problem:
             yield number, problem
@@ -121,7 +120,6 @@ def _parse(text: str) -> dict[str, Any] | str:
 
 
 def _checked(found: Any, *, may_have_surrogates: bool = True) -> dict[str, Any] | str:
-    """Return a record, or what is wrong with it."""
     if may_have_surrogates:
         try:
             json.dumps(found, ensure_ascii=False).encode()  # half a surrogate pair cannot be stored

@@ -28,7 +28,6 @@ class LineFile(TableFile):
 
     @classmethod
     def open(cls, folder: Folder, path: str, expression: str) -> "LineFile":
-        """Return the file."""
         try:
             groups = re.compile(expression).groupindex
         except re.error as error:
@@ -62,7 +61,6 @@ class JoinedTable(WrappedTable):
 
     @classmethod
     def join(cls, inner: TableFile, others: Sequence[TableFile]) -> "JoinedTable":
-        """Return the table."""
         joined = []
         columns = inner.columns
         for other in others:

@@ -37,7 +37,6 @@ def opened_ods(folder: Folder, path: str) -> Iterator[Book]:
 
 
 def _rows(archive: zipfile.ZipFile, name: str, first: int) -> Iterator[tuple[int, Sequence[Any]]]:
-    """Yield the number and the values of each row of a sheet that is not empty, from row `first` on."""
     above = 0
     for sheet, row in _read(archive):
         if sheet == name and row is not None and above < _MAX_ROWS:

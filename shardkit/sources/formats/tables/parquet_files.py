@@ -33,7 +33,6 @@ class ParquetFile(TableFile):
     num_row_groups: int
 
     def parts(self) -> list[int]:
-        """Return the row groups."""
         return list(range(self.num_row_groups))
 
     def records(self, part: int, wanted: frozenset[int] | None = None) -> Iterator[Record]:

@@ -54,7 +54,6 @@ class TableFile(abc.ABC):
 
     @property
     def url(self) -> str:
-        """The file's URL, for messages."""
         return f"{self.folder.url}/{self.path}"
 
     @property
@@ -108,7 +107,6 @@ class TableFile(abc.ABC):
         return ()
 
     def all_records(self, wanted: frozenset[int] | None = None) -> Iterator[Record]:
-        """Yield the records of all parts."""
         for part in self.parts():
             yield from self.records(part, wanted)
 

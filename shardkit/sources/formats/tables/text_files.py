@@ -58,7 +58,6 @@ class TextFile(CsvFile):
         return len(self.columns) > 1 and (self.has_header or bool(self.companion) or is_more)
 
     def divided(self, part: int) -> Sequence[TablePart]:
-        """See TableFile; one part."""
         return [part]
 
     def records(self, part: TablePart, wanted: frozenset[int] | None = None) -> Iterator[Record]:
@@ -80,7 +79,6 @@ class TextFile(CsvFile):
             yield Record(line.number, () if problem else values, problem)
 
     def _beside(self) -> Iterator[Record]:
-        """Yield the lines of both files side by side."""
         read = partial(read_lines, self.folder, encoding=self.encoding)
         for name, label in zip(read(self.path), read(self.companion), strict=False):
             yield Record(name.number, (name.text.strip(), label.text.strip()), name.problem or label.problem)

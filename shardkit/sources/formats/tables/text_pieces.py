@@ -57,7 +57,6 @@ class TextPiece:
         return read_lines(folder, path, self.start)
 
     def ends_before(self, line: int) -> bool:
-        """Return whether a record that begins on a line follows the piece."""
         return self.stop_line is not None and line >= self.stop_line
 
 

@@ -45,7 +45,6 @@ class JsonFormat:
         return looks_like(head, *self.words, start=self.start)
 
     def images(self, file: BinaryIO, url: str, column: str | None) -> Iterator[ImageRecord]:
-        """Yield the images of a file."""
         for number, record in self.read(file, url):
             image = ImageRecord(number=number)
             if isinstance(record, dict):
