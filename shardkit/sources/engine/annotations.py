@@ -101,7 +101,6 @@ class AnnotationDriver(Driver):
         return f"{what} from {'; '.join(file.describe() for file in self.files)}{note}"
 
     def parts(self, folder: Folder) -> Sequence[NamingFile]:
-        del folder
         return self.files
 
     def records(self, file: NamingFile) -> Iterator[ImageRecord]:
@@ -222,7 +221,6 @@ class AnnotationDriver(Driver):
 
     def extended(self, row: ListingRow, part: NamingFile, record: ImageRecord, files: NamedFiles) -> ListingRow:
         """Return a row with what else a record gives; raise BadRecord if that is bad."""
-        del part, record, files
         return row
 
     def _split_of_folders(self, key: str) -> str | None:
@@ -272,7 +270,6 @@ class AnnotationDriver(Driver):
             count_others(folder, [place, *images.inner], images.places, skipped)
 
     def unnamed_row(self, key: str, entry: Entry, skipped: dict[str, int], which: str = "") -> Iterator[ListingRow]:
-        del which
         return self.unnamed_row_of(None, key, entry, skipped)
 
     def unnamed_row_of(

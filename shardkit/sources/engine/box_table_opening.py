@@ -61,7 +61,6 @@ class BoxRecords(TableFile):
         return BoxColumns(image, (xmin, xmax), (ymin, ymax), label=label if self.column else None, size=size)
 
     def records(self, part: Any, wanted: frozenset[int] | None = None) -> Iterator[Record]:
-        del part, wanted
         with os_errors_as("read", self.url), self.folder.open(self.path) as file:
             yield from self._records(file)
 

@@ -106,7 +106,6 @@ class BoxTableDriver(Driver):
         return "; ".join(read)
 
     def parts(self, folder: Folder) -> Sequence[TableSlice]:
-        del folder
         return [TableSlice(i, some) for i, table in enumerate(self.tables) for some in table.slices()]
 
     def rows(
@@ -164,7 +163,6 @@ class BoxTableDriver(Driver):
         return unnamed_images(folder, keys, self.unnamed_row, skipped, is_whole=self.is_whole, why=why)
 
     def unnamed_row(self, key: str, entry: Entry, skipped: dict[str, int], which: str = "") -> Iterator[ListingRow]:
-        del which
         split = self.tables[0].split if len(self.tables) == 1 else None
         what = "no table names the image; add a record for it"
         negative: tuple[Any, ...] = ([], *(None,) * (len(self.fields) - 1))

@@ -71,33 +71,27 @@ class Driver(abc.ABC):
 
         None if `rows` gives the rows of the part.
         """
-        del folder, part, complete, skipped, num_rows
         return None
 
     def keys(self, folder: Folder) -> Iterator[str]:
         """Yield the keys that its records name."""
-        del folder
         return iter(())
 
     def unnamed(self, folder: Folder, mode: Unnamed, skipped: dict[str, int]) -> Iterator[ListingRow] | None:
         """Yield the rows of the images that neither its records name nor its parts list; None to compare all `keys`."""
-        del folder, mode, skipped
         return None
 
     def unnamed_row(
         self, key: str, entry: Entry, skipped: dict[str, int], which: str = "no record names"
     ) -> Iterator[ListingRow]:
         """Yield the row of such an image, if it has one; `which` says that no record names it, before the object."""
-        del skipped
         message = f"{which} it; add a record for it, or leave it out with {named('ignore')}"
         yield ListingRow(key, None, None, entry.num_bytes, entry.mtime_ns, NO_LABEL, message)
 
     def listed_folders(self, part: Any) -> Sequence[str]:
-        del part
         return ()
 
     def sliceable_folder(self, part: Any) -> str | None:
-        del part
         return None
 
     def divided(self, part: Any) -> Sequence[Any]:

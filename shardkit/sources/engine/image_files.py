@@ -249,7 +249,6 @@ class ImageFileDriver(Driver):
             count_skipped(skipped, kind, count)
 
     def unnamed_row(self, key: str, entry: Entry, skipped: dict[str, int], which: str = "") -> Iterator[ListingRow]:
-        del which
         row = ListingRow(key, self._split_of(key, key), None, entry.num_bytes, entry.mtime_ns)
         what = f"no {self.reader.format.ending} file of {self.reader.format.title} is for the image; add one"
         yield from self.reader.unannotated(row, entry, what, skipped)

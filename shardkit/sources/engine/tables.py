@@ -180,7 +180,6 @@ class TableDriver(Driver):
         return lines + self.tables.files[0].remark + self.tables.columns.describe()
 
     def parts(self, folder: Folder) -> list[PiecePart]:
-        del folder
         return [PiecePart(i, piece) for i, file in enumerate(self.tables.files) for piece in file.parts()]
 
     def divided(self, part: PiecePart) -> Sequence[PiecePart]:

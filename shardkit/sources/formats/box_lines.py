@@ -45,7 +45,6 @@ _KITTI_FIELDS = (15, 16)
 
 
 def _kitti(line: str, record: ImageRecord, options: Options) -> Object | str | None:
-    del options
     fields = line.split()
     if fields[0] == _DONT_CARE:
         record.leave_out("DontCare regions")
@@ -70,7 +69,6 @@ def _are_kitti(lines: Sequence[str]) -> bool:
 
 
 def _visdrone(line: str, record: ImageRecord, options: Options) -> Object | str | None:
-    del options
     fields = line.rstrip(",").split(",")
     if len(fields) != _VISDRONE_FIELDS:
         return f"{counted(len(fields), 'field')}, where an object has {_VISDRONE_FIELDS}"
@@ -86,7 +84,6 @@ def _visdrone(line: str, record: ImageRecord, options: Options) -> Object | str 
 
 
 def _dota(line: str, record: ImageRecord, options: Options) -> Object | str | None:
-    del record, options
     fields = line.split()
     if line.partition(":")[0].lower() in _DOTA_HEADER:
         return None
@@ -98,7 +95,6 @@ def _dota(line: str, record: ImageRecord, options: Options) -> Object | str | No
 
 
 def _icdar(line: str, record: ImageRecord, options: Options) -> Object | str | None:
-    del options
     fields = line.split(",", _NUM_CORNERS)
     if problem := number_problem(map(str.strip, fields[:_NUM_CORNERS])):
         return f"four corners need {_NUM_CORNERS} numbers: {problem}"
@@ -117,7 +113,6 @@ def _around(fields: Sequence[str]) -> list[float]:
 
 
 def _wider_person(line: str, record: ImageRecord, options: Options) -> Object | str | None:
-    del options
     fields = line.split()
     if len(fields) == 1 and not record.objects and fields[0].isdecimal():
         return None  # the number of lines

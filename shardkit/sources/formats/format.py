@@ -35,7 +35,6 @@ class Format(Protocol):
 
         Objects as dicts take ten times as long to list, which counts in files of millions.
         """
-        del file, name, options, rows
         return None
 
     def names(self, file: BinaryIO, name: str, options: Options) -> Iterator[str]:
@@ -44,7 +43,6 @@ class Format(Protocol):
 
     def masks(self, file: BinaryIO, name: str, options: Options) -> Iterator[str]:
         """Yield the paths of the masks, as written, if records have masks in place of objects."""
-        del file, name, options
         return iter(())
 
     @property
@@ -53,7 +51,6 @@ class Format(Protocol):
 
     def classes(self, file: BinaryIO, name: str, options: Options) -> Mapping[int, str]:
         """Return the names of classes by the numbers that give their order; {} if the file does not order them."""
-        del file, name, options
         return {}
 
 

@@ -29,7 +29,6 @@ _MAX_SIDE = 2**31
 
 
 def _parse(data: bytes, options: Options) -> ImageRecord:
-    del options
     content = json_of(data)
     if isinstance(content, str):
         return ImageRecord(bad=content)

@@ -34,7 +34,6 @@ def _parse(data: bytes, options: Options) -> ImageRecord:
 
     Document types and entities are refused: a small file could expand to gigabytes, or open other files.
     """
-    del options
     if (num_tags := data.count(b"<")) > _MAX_TAGS:
         return ImageRecord(
             bad=f"it has {num_tags:,} tags, more than {_MAX_TAGS:,}; an image has at most {MAX_OBJECTS:,} objects"

@@ -37,12 +37,10 @@ class _WiderFace(Format):
     note = "one class, 'face'"
 
     def classes(self, file: BinaryIO, name: str, options: Options) -> Mapping[int, str]:
-        del file, name, options
         return {0: _FACE}
 
     def records(self, file: BinaryIO, name: str, options: Options) -> Iterator[ImageRecord]:
         """See Format; lines before the first path belong to a record without image."""
-        del name, options
         record, wanted, num_seen, number = ImageRecord(), 0, 0, 0
         while line := file.readline(MAX_LINE_BYTES):
             number += 1

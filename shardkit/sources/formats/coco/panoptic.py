@@ -64,14 +64,12 @@ class _Panoptic(Format):
         return COCO.names(file, name, options)
 
     def masks(self, file: BinaryIO, name: str, options: Options) -> Iterator[str]:
-        del options
         for _, record in array_items(file, name, {"annotations"}):
             path = record.get("file_name") if isinstance(record, dict) else None
             if isinstance(path, str) and not relative_path_problem(path):
                 yield path
 
     def classes(self, file: BinaryIO, name: str, options: Options) -> Mapping[int, str]:
-        del options
         categories: dict[int, str] = {}
         for _, record in array_items(file, name, {"categories"}):
             _add_category(name, categories, record)

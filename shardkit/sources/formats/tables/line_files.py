@@ -39,7 +39,6 @@ class LineFile(TableFile):
         return cls(folder, path, tuple(groups), expression)
 
     def records(self, part: TablePart, wanted: frozenset[int] | None = None) -> Iterator[Record]:
-        del part, wanted
         fitting, columns = re.compile(self.expression).fullmatch, self.columns
         for number, text, damage in read_lines(self.folder, self.path):
             line = text.strip()

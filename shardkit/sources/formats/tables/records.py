@@ -95,7 +95,6 @@ class TableFile(abc.ABC):
 
     def type_of(self, column: int, kinds: set[str]) -> pa.DataType | None:
         """Return the type of a column whose values are of some kinds; see `types`."""
-        del column
         return type_of_kinds(kinds)
 
     def may_widen(self, type_: pa.DataType | None) -> bool:

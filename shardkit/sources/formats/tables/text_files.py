@@ -61,7 +61,6 @@ class TextFile(CsvFile):
         return [part]
 
     def records(self, part: TablePart, wanted: frozenset[int] | None = None) -> Iterator[Record]:
-        del part, wanted
         if self.companion:
             yield from self._beside()
             return

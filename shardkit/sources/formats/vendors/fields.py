@@ -78,7 +78,6 @@ class Fields:
 
     def parse(self, image: ImageRecord, record: dict[str, Any], column: str | None = None) -> None:
         """Fill in an image; the parser of a `JsonFormat`."""
-        del column
         image.image = text_at(record, *self.image)
         if self.are_fractions:
             image.size = UNIT

@@ -76,7 +76,6 @@ def _via_box(kind: Any, shape: dict[str, Any]) -> Sides | None:
 
 def parse_crowd_human(image: ImageRecord, record: dict[str, Any], column: str | None) -> None:
     """CrowdHuman's full boxes; regions of tag mask or with the flag ignore are no people to learn."""
-    del column
     image.image = text_at(record, "ID")
     for place, given in enumerate(map(dict_of, list_of(record.get("gtboxes"))), 1):
         if given.get("tag") == "mask" or dict_of(given.get("extra")).get("ignore") == 1:
@@ -114,7 +113,6 @@ def _add_job(image: ImageRecord, value: dict[str, Any], classes: dict[str, Any])
 
 def parse_mot(image: ImageRecord, record: dict[str, Any], column: str | None) -> None:
     """Fill in a frame of MOT; rows with the flag 0 are left out, as the challenge's evaluation does."""
-    del column
     image.image = text_at(record, "frame")
     for place, (_, _, left, top, width, height, flag, label, *_) in enumerate(record["rows"], 1):
         if flag == 0:
@@ -130,7 +128,6 @@ EDGE_IMPULSE = Fields(("path",), ("boundingBoxes",), ("label",), Box((), _XYWH, 
 
 def parse_dataturks(image: ImageRecord, record: dict[str, Any], column: str | None) -> None:
     """Dataturks' shapes, as points in fractions of the image's sides."""
-    del column
     image.image, image.size = text_at(record, "content"), UNIT
     for place, given in enumerate(map(dict_of, list_of(record.get("annotation"))), 1):
         points = [dict_of(one) for one in list_of(given.get("points"))]
@@ -180,7 +177,6 @@ def parse_hugging_face(
     image: ImageRecord, record: dict[str, Any], column: str | None, sides: Callable[..., Sides | None] = corner_and_size
 ) -> None:
     """Fill in a line of Hugging Face's metadata.jsonl: objects as an object of arrays or an array of objects."""
-    del column
     image.image = text_at(record, "file_name")
     objects = record.get("objects")
     if isinstance(objects, dict):
@@ -226,7 +222,6 @@ def parse_fiftyone(image: ImageRecord, record: dict[str, Any], column: str | Non
 
 def parse_automl(image: ImageRecord, record: dict[str, Any], column: str | None) -> None:
     """Azure's AutoML: `label` is a class, several classes, or boxes in fractions of the image's sides."""
-    del column
     label = record.get("label")
     labels = [label] if isinstance(label, str) else list_of(label)
     if labels and all(isinstance(one, str) for one in labels):
@@ -237,7 +232,6 @@ def parse_automl(image: ImageRecord, record: dict[str, Any], column: str | None)
 
 def parse_labelbox(image: ImageRecord, record: dict[str, Any], column: str | None) -> None:
     """Labelbox's data row: boxes and polygons in pixels, or answers to questions about the image."""
-    del column
     image.image = text_at(record, "data_row", "external_id") or text_at(record, "data_row", "global_key")
     image.set_size(at(record, ("media_attributes", "width")), at(record, ("media_attributes", "height")))
     projects = list_of(record.get("projects"))
