@@ -3,13 +3,14 @@
 import json
 import math
 import posixpath
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from itertools import islice
-from typing import Any, BinaryIO
+from typing import Any
 
 from shardkit.errors import CallError, DataError
 from shardkit.sources.engine.binding import Binding
+from shardkit.sources.engine.box_records import COLUMNS, BoxRecords
 from shardkit.sources.engine.box_tables import BoxTable, BoxTableDriver
 from shardkit.sources.engine.path_rules import PathRule
 from shardkit.sources.formats.box_tables.boxes import LARGEST_FRACTION, coordinates, has_box, list_form
@@ -24,9 +25,7 @@ from shardkit.sources.formats.box_tables.columns import (
 )
 from shardkit.sources.formats.format import number_option
 from shardkit.sources.formats.inferred.format import fields_of
-from shardkit.sources.formats.inferred.reading import Reading
-from shardkit.sources.formats.inferred.trees import kind_of, records
-from shardkit.sources.formats.record import ONE_CLASS, ImageRecord, number
+from shardkit.sources.formats.record import ONE_CLASS, number
 from shardkit.sources.formats.registry import BOX_RECORDS
 from shardkit.sources.formats.tables.csv_files import CsvFile, split_records
 from shardkit.sources.formats.tables.csv_opening import open_csv
@@ -37,48 +36,7 @@ from shardkit.sources.formats.tables.text_files import TextFile
 from shardkit.sources.options import SourceOptions
 from shardkit.sources.readings.values import Annotation, Listed
 from shardkit.sources.walking import file_or_folder, parent_of
-from shardkit.storage import Folder, os_errors_as
-
-COLUMNS = ("image", "xmin", "ymin", "xmax", "ymax", "width", "height")  # and the class
-
-
-@dataclass(frozen=True, slots=True)
-class BoxRecords(TableFile):
-    """A file with a record for each box."""
-
-    inside: str | None  # where the records are; see `trees.records`
-    reading: Reading
-    column: str | None  # the field of the class; None if there is nothing to choose
-
-    @property
-    def remark(self) -> str:
-        return f"{self.reading.describe()}; "
-
-    @property
-    def box_columns(self) -> BoxColumns:
-        image, xmin, ymin, xmax, ymax, width, height, label = range(len(self.columns))
-        size = (width, height) if self.reading.size else None
-        return BoxColumns(image, (xmin, xmax), (ymin, ymax), label=label if self.column else None, size=size)
-
-    def records(self, part: Any, wanted: frozenset[int] | None = None) -> Iterator[Record]:
-        with os_errors_as("read", self.url), self.folder.open(self.path) as file:
-            yield from self._records(file)
-
-    def _records(self, file: BinaryIO) -> Iterator[Record]:
-        for place, record in records(file, self.url, kind_of(self.path), self.inside):
-            image = ImageRecord(number=place)
-            if isinstance(record, dict):
-                self.reading.parse(image, record, self.column)
-            else:
-                image.bad = record if isinstance(record, str) else "it is no object"
-            problems = [image.bad] if image.bad else [one.message for one in image.problems]
-            yield from (Record(place, (), problem) for problem in problems)
-            for one in image.objects:
-                ymin, xmin, ymax, xmax = one["bbox"]
-                yield Record(place, (image.image, xmin, ymin, xmax, ymax, *image.size, one["label_name"]), None)
-            if not image.objects and not problems:
-                yield Record(place, (image.image, *(None for _ in COLUMNS)), None)
-
+from shardkit.storage import Folder
 
 TEXT = (".csv", ".tsv", ".txt")
 _BLANKS = " "
