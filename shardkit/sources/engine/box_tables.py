@@ -20,7 +20,7 @@ from shardkit.sources.engine.path_rules import PathRule
 from shardkit.sources.engine.rows import detection_fields, image_row
 from shardkit.sources.engine.unannotated import unnamed_images, without_annotation
 from shardkit.sources.formats.box_tables.columns import BoxColumns, BoxForm
-from shardkit.sources.formats.box_tables.join_rows import Gathered, Slice, gather
+from shardkit.sources.formats.box_tables.join_rows import Gathered, Slice
 from shardkit.sources.formats.number_names import names_by_number
 from shardkit.sources.formats.record import ONE_CLASS, encodable
 from shardkit.sources.formats.tables.csv_files import split_records
@@ -116,18 +116,12 @@ class BoxTableDriver(Driver):
         names = read_class_names(table.file.folder, table.class_file) if table.class_file else {}
         if table.columns.label is None:
             names = {ONE_CLASS: table.one_class}
-        gathered = Gathered(table.columns, table.file.name, skipped=skipped)
-        gather(
-            table.file.all_records(),
-            gathered,
-            _Keys(table, folder).key,
-            part.images,
-            is_fraction=table.is_fraction,
-            label_of=lambda label: names.get(label, label),
-            present=present,
+        gathered = Gathered(
+            table.columns, table.file.name, part.images, table.is_fraction, names, present, skipped=skipped
         )
+        gathered.read(table.file.all_records(), _Keys(table, folder).key)
         keys = sorted(gathered.images)
-        for key, objects in zip(keys, gathered.objects(keys, is_fraction=table.is_fraction), strict=True):
+        for key, objects in zip(keys, gathered.objects(keys), strict=True):
             image, entry = gathered.images[key], (present or {}).get(key)
             split = table.split if table.columns.split is None else image.split
             reason, message = image.problem or (BAD_ANNOTATION, objects if isinstance(objects, str) else "")

@@ -9,19 +9,18 @@ from dataclasses import dataclass
 import pyarrow as pa
 
 from shardkit.naming import printable
-from shardkit.reject_reasons import MISSING
 from shardkit.sources.engine.drivers import Complete, Driver
 from shardkit.sources.engine.facts import Fact, Values
 from shardkit.sources.engine.file_groups import FileGroup, GroupFiles, NearestImages, fits, scan_group
 from shardkit.sources.engine.image_file_rows import FileReader
 from shardkit.sources.engine.images import ImagePaths
-from shardkit.sources.engine.lists import OfLists
+from shardkit.sources.engine.lists import OfLists, row_without_image
 from shardkit.sources.engine.rows import rejected_file
 from shardkit.sources.engine.split_words import split_of_folders
 from shardkit.sources.engine.unannotated import unnamed_images
 from shardkit.sources.file_names import encodable_path, ending, stem_of
 from shardkit.sources.formats.record import ImageRecord
-from shardkit.sources.listing import ListingRow, RecordProblem, count_skipped, rejected_row
+from shardkit.sources.listing import ListingRow, count_skipped
 from shardkit.sources.readings.values import Unnamed
 from shardkit.sources.unlisted_images import count_unlisted_images
 from shardkit.sources.visibility import refuse_other_count
@@ -212,11 +211,8 @@ class ImageFileDriver(Driver):
         keys |= {key for one in files for key in one.images_alone}
         stems = set() if self._are_paths else {stem_of(path) for one in files for path in one.files_alone}
         for line, key in lists.keyed_lines(folder):
-            if key in keys or line.text in stems:
-                continue
-            name = encodable_path(f"{line.path}, line {line.line}")
-            message = f"there is no image {printable(line.text)!r}; restore it, or remove the line"
-            yield rejected_row(RecordProblem(name, MISSING, encodable_path(message)), line.value)
+            if key not in keys and line.text not in stems:
+                yield row_without_image(line)
 
     def keys(self, folder: Folder) -> Iterator[str]:
         """See Driver; of groups with a folder of images, also those without a file, which are listed with it."""

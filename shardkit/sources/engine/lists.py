@@ -104,9 +104,14 @@ def lines_without_image(folder: Folder, facts: Iterable[Fact]) -> Iterator[Listi
         keys = NamedImages(lists.images.paths(folder) if isinstance(lists, OfLists) else ())
         for line, key in lists.keyed_lines(folder) if isinstance(lists, OfLists) else ():
             if key is None or key not in keys:
-                name = encodable_path(f"{line.path}, line {line.line}")
-                message = f"there is no image {printable(line.text)!r}; restore it, or remove the line"
-                yield rejected_row(RecordProblem(name, MISSING, encodable_path(message)), line.value)
+                yield row_without_image(line)
+
+
+def row_without_image(line: ListLine) -> ListingRow:
+    """Return the rejected row of a line that names no image."""
+    name = encodable_path(f"{line.path}, line {line.line}")
+    message = f"there is no image {printable(line.text)!r}; restore it, or remove the line"
+    return rejected_row(RecordProblem(name, MISSING, encodable_path(message)), line.value)
 
 
 def open_list(folder: Folder, path: str, key: str) -> TableFile:

@@ -6,7 +6,7 @@ A table of any size is read in slices of images: a slice reads all rows, and kee
 
 import zlib
 from array import array
-from collections.abc import Callable, Container, Iterable
+from collections.abc import Callable, Container, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -56,6 +56,10 @@ class Gathered:
 
     columns: BoxColumns
     name: str  # name of the table in keys of bad records
+    part: Slice
+    is_fraction: bool  # whether coordinates are fractions of the image's sides
+    class_names: Mapping[str, str]  # other names of classes
+    present: Container[str] | None  # keys of the slice's images that exist, if others are left out; None to keep all
     images: dict[str, Image] = field(default_factory=dict)
     problems: list[RecordProblem] = field(default_factory=list)
     # Counts of records that give nothing, and of images that are not there
@@ -68,10 +72,39 @@ class Gathered:
     _sides: "array[float]" = field(default_factory=lambda: array("d"))
     _flags: "array[int]" = field(default_factory=lambda: array("b"))
 
-    def add_problem(self, line: int, reason: str, message: str) -> None:
+    def read(self, records: Iterable[Record], key_of: Callable[[object], str]) -> None:
+        """Add the records of the slice's images; `key_of` returns an image's key, or raises BadRecord."""
+        absent = set[str]()
+        for record in records:
+            if record.problem is not None:
+                if self.part.has_line(record.line):
+                    self._add_problem(record.line, BAD_LINE, f"{record.problem}; correct the line")
+                continue
+            try:
+                key = key_of(record.values[self.columns.image])
+            except BadRecord as error:
+                if self.part.has_line(record.line):
+                    self._add_problem(record.line, error.reason, str(error))
+                continue
+            if not self.part.has_key(key):
+                continue
+            if self.columns.split is not None and is_discard(record.values[self.columns.split]):
+                count_skipped(self.skipped, DISCARDED)
+            elif self.present is not None and key not in self.present:
+                absent.add(key)
+            else:
+                try:
+                    self._add(key, record)
+                except BadRecord as error:
+                    message = f"{error}; the image is kept; correct the record, or remove it"
+                    self._add_problem(record.line, error.reason, message)
+        if absent:
+            count_skipped(self.skipped, f"images of {self.name} that are not there", len(absent))
+
+    def _add_problem(self, line: int, reason: str, message: str) -> None:
         self.problems.append(RecordProblem(f"{self.name}, line {line}", reason, encodable(message)))
 
-    def add(self, key: str, record: Record, *, is_fraction: bool, label_of: Callable[[str], str]) -> None:
+    def _add(self, key: str, record: Record) -> None:
         values, columns = record.values, self.columns
         split, problem = None, None
         try:
@@ -90,14 +123,15 @@ class Gathered:
             if label:
                 count_skipped(self.skipped, "records with a class and without a box")
             return
-        box = read_box(values, columns, is_fraction=is_fraction)
+        box = read_box(values, columns, is_fraction=self.is_fraction)
+        label = encodable(self.class_names.get(box.label, box.label))
         self._sides.extend(box[1:])
         self._image_of.append(self._numbers[key])
-        self._label_of.append(self._labels.setdefault(encodable(label_of(box.label)), len(self._labels)))
+        self._label_of.append(self._labels.setdefault(label, len(self._labels)))
         self._line_of.append(record.line)
         self._flags.extend(_flag(values[i]) for _, i in columns.flags)
 
-    def objects(self, keys: Iterable[str], *, is_fraction: bool) -> Iterable[list[Object] | str]:
+    def objects(self, keys: Iterable[str]) -> Iterable[list[Object] | str]:
         """Yield the objects of each of these images, or why it has too many."""
         image_of = np.frombuffer(self._image_of, np.int64) if self._image_of else np.zeros(0, np.int64)
         order = np.argsort(image_of, kind="stable")
@@ -109,7 +143,7 @@ class Gathered:
                 yield f"it has {len(chosen):,} boxes, more than {MAX_OBJECTS:,}; split the image into tiles"
                 continue
             width, height = self.images[key].size
-            scale = (height, width, height, width) if is_fraction and width else (1, 1, 1, 1)
+            scale = (height, width, height, width) if self.is_fraction and width else (1, 1, 1, 1)
             yield [self._object(i, labels, scale) for i in chosen.tolist()]
 
     def _object(self, i: int, labels: list[str], scale: tuple[int, ...]) -> Object:
@@ -122,45 +156,6 @@ class Gathered:
             "name": f"line {self._line_of[i]}",
             **{name: value for (name, _), value in flags},
         }
-
-
-def gather(
-    records: Iterable[Record],
-    gathered: Gathered,
-    key_of: Callable[[object], str],
-    part: Slice,
-    *,
-    is_fraction: bool,
-    label_of: Callable[[str], str],
-    present: Container[str] | None,
-) -> None:
-    """Add the records of a slice's images."""
-    absent = set[str]()
-    for record in records:
-        if record.problem is not None:
-            if part.has_line(record.line):
-                gathered.add_problem(record.line, BAD_LINE, f"{record.problem}; correct the line")
-            continue
-        try:
-            key = key_of(record.values[gathered.columns.image])
-        except BadRecord as error:
-            if part.has_line(record.line):
-                gathered.add_problem(record.line, error.reason, str(error))
-            continue
-        if not part.has_key(key):
-            continue
-        if gathered.columns.split is not None and is_discard(record.values[gathered.columns.split]):
-            count_skipped(gathered.skipped, DISCARDED)
-        elif present is not None and key not in present:
-            absent.add(key)
-        else:
-            try:
-                gathered.add(key, record, is_fraction=is_fraction, label_of=label_of)
-            except BadRecord as error:
-                message = f"{error}; the image is kept; correct the record, or remove it"
-                gathered.add_problem(record.line, error.reason, message)
-    if absent:
-        count_skipped(gathered.skipped, f"images of {gathered.name} that are not there", len(absent))
 
 
 def _conflict(image: Image, split: str | None, size: tuple[int, int], line: int) -> tuple[str, str] | None:
