@@ -11,14 +11,14 @@ from shardkit.naming import printable
 from shardkit.options.values import Missing
 from shardkit.reject_reasons import BAD_ANNOTATION, BAD_LABEL, MISSING, NO_LABEL
 from shardkit.sources.columns import LABEL_NAMES, LINE, MAX_OBJECTS, UNMEASURED
-from shardkit.sources.engine.drivers import Complete, Driver
+from shardkit.sources.engine.drivers import Complete, RecordDriver
 from shardkit.sources.engine.facts import LEFT_OUT
 from shardkit.sources.engine.images import ImagePaths
 from shardkit.sources.engine.matching import ImageNames, Matching
 from shardkit.sources.engine.path_rules import PathRule
 from shardkit.sources.engine.rows import annotated_rows, detection_fields
 from shardkit.sources.engine.split_words import split_of_folders
-from shardkit.sources.engine.unannotated import NamedFiles, count_others, unnamed_images, without_annotation
+from shardkit.sources.engine.unannotated import NamedFiles, count_others, without_annotation
 from shardkit.sources.file_names import encodable_path, ending
 from shardkit.sources.formats.column_names import split_of_text
 from shardkit.sources.formats.format import Format
@@ -60,7 +60,7 @@ class NamingFile:
 
 
 @dataclass(frozen=True, slots=True)
-class AnnotationDriver(Driver):
+class AnnotationDriver(RecordDriver):
     """Enumerates the records of files that name many images each."""
 
     tree: Folder
@@ -74,9 +74,6 @@ class AnnotationDriver(Driver):
     policy: Missing = "reject"  # what happens to images that no record names
     unnamed_images: Unnamed = "reject"  # which of them are listed
     class_names: tuple[str, ...] | None = None  # class names in label order; None if the files do not order them
-    # Whether images in other folders are counted, too: if SOURCE is a folder that has the images
-    is_whole: bool = False
-
     # Whether no two files may name images of one folder, so that each part knows which images nothing names: no file is
     # read twice
     owns_images: bool = False
@@ -239,9 +236,7 @@ class AnnotationDriver(Driver):
     def unnamed(self, folder: Folder, mode: Unnamed, skipped: dict[str, int]) -> Iterator[ListingRow] | None:
         """See Driver; the parts list the images below the folders that are theirs alone."""
         if not self.owns_images:
-            if mode == "reject":
-                return None
-            return unnamed_images(folder, self.keys(folder), self.unnamed_row, skipped, is_whole=self.is_whole)
+            return RecordDriver.unnamed(self, folder, mode, skipped)
         places = self.places
         if mode == "reject":
             return self._images_outside(folder, places, skipped)

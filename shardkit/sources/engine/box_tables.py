@@ -15,10 +15,10 @@ from shardkit.naming import printable
 from shardkit.options.values import Missing
 from shardkit.reject_reasons import BAD_ANNOTATION
 from shardkit.sources.columns import LINE
-from shardkit.sources.engine.drivers import Complete, Driver
+from shardkit.sources.engine.drivers import Complete, RecordDriver
 from shardkit.sources.engine.path_rules import PathRule
 from shardkit.sources.engine.rows import detection_fields, image_row
-from shardkit.sources.engine.unannotated import unnamed_images, without_annotation
+from shardkit.sources.engine.unannotated import without_annotation
 from shardkit.sources.formats.box_tables.columns import BoxColumns, BoxForm
 from shardkit.sources.formats.box_tables.join_rows import Gathered, Slice
 from shardkit.sources.formats.number_names import names_by_number
@@ -28,7 +28,6 @@ from shardkit.sources.formats.tables.lines import read_lines
 from shardkit.sources.formats.tables.records import TableFile
 from shardkit.sources.listing import BadRecord, ListingRow, RecordProblem, rejected_row
 from shardkit.sources.name_index import NameIndex
-from shardkit.sources.readings.values import Unnamed
 from shardkit.sources.walking import children, file_or_folder, join
 from shardkit.storage import Entry, Folder
 
@@ -79,12 +78,13 @@ class TableSlice:
 
 
 @dataclass(frozen=True, slots=True)
-class BoxTableDriver(Driver):
+class BoxTableDriver(RecordDriver):
     """Enumerates the images that tables of boxes name."""
 
     tables: tuple[BoxTable, ...]
     policy: Missing = "reject"  # what happens to images that no table names
-    is_whole: bool = False  # whether images in other folders are counted: if SOURCE is a folder that has the images
+
+    why_unnamed = "that no table names"
 
     @property
     def fields(self) -> tuple[pa.Field, ...]:
@@ -149,12 +149,6 @@ class BoxTableDriver(Driver):
                     if key != last:
                         yield key
                     last = key
-
-    def unnamed(self, folder: Folder, mode: Unnamed, skipped: dict[str, int]) -> Iterator[ListingRow] | None:
-        if mode == "reject":
-            return None
-        keys, why = self.keys(folder), "that no table names"
-        return unnamed_images(folder, keys, self.unnamed_row, skipped, is_whole=self.is_whole, why=why)
 
     def unnamed_row(self, key: str, entry: Entry, skipped: dict[str, int], which: str = "") -> Iterator[ListingRow]:
         split = self.tables[0].split if len(self.tables) == 1 else None

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import pyarrow as pa
 
 from shardkit.naming import printable
-from shardkit.sources.engine.drivers import Complete, Driver
+from shardkit.sources.engine.drivers import Complete, RecordDriver
 from shardkit.sources.engine.facts import Fact, Values
 from shardkit.sources.engine.file_groups import FileGroup, GroupFiles, NearestImages, fits, scan_group
 from shardkit.sources.engine.image_file_rows import FileReader
@@ -17,19 +17,17 @@ from shardkit.sources.engine.images import ImagePaths
 from shardkit.sources.engine.lists import OfLists, row_without_image
 from shardkit.sources.engine.rows import rejected_file
 from shardkit.sources.engine.split_words import split_of_folders
-from shardkit.sources.engine.unannotated import unnamed_images
+from shardkit.sources.engine.unannotated import count_others
 from shardkit.sources.file_names import encodable_path, ending, stem_of
 from shardkit.sources.formats.record import ImageRecord
 from shardkit.sources.listing import ListingRow, count_skipped
 from shardkit.sources.readings.values import Unnamed
-from shardkit.sources.unlisted_images import count_unlisted_images
 from shardkit.sources.visibility import refuse_other_count
 from shardkit.sources.walking import num_slices, slice_bounds
 from shardkit.storage import Entry, Folder
 
 _REST = -1  # index of the part of a group that has the files and images without a partner
 _GROUPS_SHOWN = 8  # that `describe` names
-_UNNAMED = "that no annotation names"
 _MAX_KEPT = 100_000  # files: some 50 MB
 _last_scan: "dict[tuple[int, tuple[int, int]], GroupFiles]" = {}  # the last one of this process, for the next slice
 
@@ -50,7 +48,7 @@ class FilesPart:
 
 
 @dataclass(frozen=True, slots=True)
-class ImageFileDriver(Driver):
+class ImageFileDriver(RecordDriver):
     """Enumerates the images that files of annotations are for, and those that lack one."""
 
     reader: FileReader
@@ -64,7 +62,6 @@ class ImageFileDriver(Driver):
     named_by: str = ""  # what the user should know about the names of classes, beginning with ','; '' for nothing
     lists: OfLists | None = None  # the lists that name the examples of groups without split; None for none
     by_lists: Fact | None = None  # the split that they give; None for none
-    is_whole: bool = False  # whether images in other folders are counted
 
     @property
     def fields(self) -> tuple[pa.Field, ...]:
@@ -229,20 +226,18 @@ class ImageFileDriver(Driver):
                     yield key
 
     def unnamed(self, folder: Folder, mode: Unnamed, skipped: dict[str, int]) -> Iterator[ListingRow] | None:
-        return None if mode == "reject" else self._unnamed(folder, skipped)
+        if mode == "reject" or self.groups[0].images is None:
+            return RecordDriver.unnamed(self, folder, mode, skipped)
+        if self.is_whole:
+            self._count_others(folder, skipped)
+        return iter(())
 
-    def _unnamed(self, folder: Folder, skipped: dict[str, int]) -> Iterator[ListingRow]:
-        """Yield the rows of images that no file is for, next to others; count those in other folders."""
-        if self.groups[0].images is None:
-            yield from unnamed_images(folder, self.keys(folder), self.unnamed_row, skipped, is_whole=self.is_whole)
-            return
-        if not self.is_whole:
-            return
+    def _count_others(self, folder: Folder, skipped: dict[str, int]) -> None:
+        """Count the images in other folders than those of the groups, which list theirs."""
         flat = [group for group in self.groups if not group.is_deep]
         inner = [path for group in flat for path in self._scan(folder, group).folders]
         covered = {path for group in self.groups for path in (group.images or "", group.place)}
-        for kind, count in count_unlisted_images(folder, _UNNAMED, below=["", *inner], covered=covered).items():
-            count_skipped(skipped, kind, count)
+        count_others(folder, ["", *inner], covered, skipped)
 
     def unnamed_row(self, key: str, entry: Entry, skipped: dict[str, int], which: str = "") -> Iterator[ListingRow]:
         row = ListingRow(key, self._split_of(key, key), None, entry.num_bytes, entry.mtime_ns)

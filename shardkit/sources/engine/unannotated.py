@@ -37,7 +37,7 @@ def unnamed_images(
     skipped: dict[str, int],
     *,
     is_whole: bool,
-    why: str = UNNAMED,
+    why: str,
 ) -> Iterator[ListingRow]:
     """Yield the rows of images that no record names, next to others that one does; count those in other folders."""
     named_images = NamedImages(keys)
