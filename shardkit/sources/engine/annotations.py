@@ -73,7 +73,6 @@ class AnnotationDriver(RecordDriver):
     splits_of_folders: bool = False
     policy: Missing = "reject"  # what happens to images that no record names
     unnamed_images: Unnamed = "reject"  # which of them are listed
-    class_names: tuple[str, ...] | None = None  # class names in label order; None if the files do not order them
     # Whether no two files may name images of one folder, so that each part knows which images nothing names: no file is
     # read twice
     owns_images: bool = False
@@ -83,10 +82,6 @@ class AnnotationDriver(RecordDriver):
         if self.attribute is None:
             return (*detection_fields(self.format.object_fields), LINE)
         return (*([LABEL_NAMES] if self.has_several else []), LINE)
-
-    @property
-    def classes(self) -> tuple[str, ...] | None:
-        return self.class_names
 
     @property
     def used(self) -> tuple[str, ...]:

@@ -104,8 +104,13 @@ class RecordDriver(Driver):
     """Enumerates the images that records of annotations name."""
 
     is_whole: bool = False  # whether images in other folders are counted: if SOURCE is a folder that has the images
+    class_names: tuple[str, ...] | None = None  # class names in label order; None if the files do not order them
 
     why_unnamed: ClassVar[str] = UNNAMED  # end of the phrase for images that no record names
+
+    @property
+    def classes(self) -> tuple[str, ...] | None:
+        return self.class_names
 
     def unnamed(self, folder: Folder, mode: Unnamed, skipped: dict[str, int]) -> Iterator[ListingRow] | None:
         """See Driver; images next to others that a record names."""

@@ -58,7 +58,6 @@ class ImageFileDriver(RecordDriver):
     splits_of_folders: bool = False
     # The splits of the files that globs match, if images are found by their names
     split_of_globs: tuple[tuple[str, str], ...] = ()
-    class_names: tuple[str, ...] | None = None  # class names in label order; None if the files do not order them
     named_by: str = ""  # what the user should know about the names of classes, beginning with ','; '' for nothing
     lists: OfLists | None = None  # the lists that name the examples of groups without split; None for none
     by_lists: Fact | None = None  # the split that they give; None for none
@@ -66,10 +65,6 @@ class ImageFileDriver(RecordDriver):
     @property
     def fields(self) -> tuple[pa.Field, ...]:
         return self.reader.fields
-
-    @property
-    def classes(self) -> tuple[str, ...] | None:
-        return self.class_names
 
     @property
     def used(self) -> tuple[str, ...]:
