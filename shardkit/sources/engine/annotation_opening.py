@@ -1,6 +1,6 @@
 """Open the files of annotations that a reading names: how they name images, their classes, and what they give."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from itertools import islice
 
@@ -82,7 +82,7 @@ def _named(at: Binding, kind: Format, origin: Annotation, file: NamingFile) -> N
     """Return a file with how it names images, if the reading does not say it is by paths."""
     if origin.match == "path" and not origin.fold:
         return file
-    texts = {"": [*map(file.paths.without_folders, islice(_names(at, kind, file), _FIRST))]}
+    texts = {"": [*map(file.paths.without_folders, islice(file.read(at.tree, kind.names), _FIRST))]}
     bases = dict.fromkeys([file.paths.place, parent_of(file.path)])
     found = find_matching(texts, lambda: at.images.paths(at.folder), bases, origin.match, fold=origin.fold)[""]
     if not found.count:
@@ -95,11 +95,6 @@ def _named(at: Binding, kind: Format, origin: Annotation, file: NamingFile) -> N
     if found.matching.is_plain:
         return replace(file, paths=replace(file.paths, place=found.matching.base))
     return replace(file, matching=found.matching)
-
-
-def _names(at: Binding, kind: Format, file: NamingFile) -> Iterator[str]:
-    with at.tree.open(file.path) as opened:
-        yield from kind.names(opened, f"{at.tree.url}/{file.path}", file.options)
 
 
 def _classes(at: Binding, kind: Format, files: Iterable[NamingFile]) -> tuple[str, ...] | None:

@@ -3,7 +3,8 @@
 import contextlib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from functools import partial
+from typing import Any, BinaryIO, TypeVar
 
 import pyarrow as pa
 
@@ -21,7 +22,7 @@ from shardkit.sources.engine.split_words import split_of_folders
 from shardkit.sources.engine.unannotated import NamedFiles, count_others, without_annotation
 from shardkit.sources.file_names import encodable_path, ending
 from shardkit.sources.formats.column_names import split_of_text
-from shardkit.sources.formats.format import Format
+from shardkit.sources.formats.format import Format, Options
 from shardkit.sources.formats.record import ImageRecord, RecordTable
 from shardkit.sources.listing import (
     BadRecord,
@@ -34,6 +35,8 @@ from shardkit.sources.listing import (
 from shardkit.sources.readings.values import Unnamed
 from shardkit.sources.walking import is_image
 from shardkit.storage import Entry, Folder, os_errors_as
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +54,12 @@ class NamingFile:
             return self.paths.key
         names, plain = ImageNames(images.paths(folder), self.matching), self.paths.without_folders
         return lambda text: (names.find(plain(text)) if text.strip() else None) or self.paths.key(text)
+
+    def read(self, tree: Folder, parse: Callable[[BinaryIO, str, Options], Iterable[T]]) -> Iterator[T]:
+        """Yield what a function of the format reads from the file."""
+        url = f"{tree.url}/{self.path}"
+        with os_errors_as("read", url), tree.open(self.path) as opened:
+            yield from parse(opened, url, self.options)
 
     def describe(self, more: str = "") -> str:
         split = f" as {self.split}" if self.split else ""
@@ -96,17 +105,14 @@ class AnnotationDriver(RecordDriver):
         return self.files
 
     def records(self, file: NamingFile) -> Iterator[ImageRecord]:
-        url = f"{self.tree.url}/{file.path}"
-        with os_errors_as("read", url), self.tree.open(file.path) as opened:
-            yield from self.format.records(opened, url, file.options)
+        return file.read(self.tree, self.format.records)
 
     def keys(self, folder: Folder) -> Iterator[str]:
         for file in self.files:
-            key_of, url = file.key_of(folder, self.images), f"{self.tree.url}/{file.path}"
-            with os_errors_as("read", url), self.tree.open(file.path) as opened:
-                for name in self.format.names(opened, url, file.options):
-                    with contextlib.suppress(BadRecord):
-                        yield key_of(name)
+            key_of = file.key_of(folder, self.images)
+            for name in file.read(self.tree, self.format.names):
+                with contextlib.suppress(BadRecord):
+                    yield key_of(name)
 
     def rows(
         self, folder: Folder, part: NamingFile, complete: Complete, skipped: dict[str, int]
@@ -125,15 +131,13 @@ class AnnotationDriver(RecordDriver):
     def _tables(
         self, folder: Folder, part: NamingFile, complete: Complete, skipped: dict[str, int], num_rows: int
     ) -> Iterator[tuple[Iterable[ListingRow], RecordTable | None]]:
-        key_of, url = part.key_of(folder, self.images), f"{self.tree.url}/{part.path}"
-        images = NamedFiles(folder)
-        with os_errors_as("read", url), self.tree.open(part.path) as opened:
-            for table in self.format.tables(opened, url, part.options, num_rows) or ():
-                rows: list[ListingRow] = []
-                for number, record in enumerate(table.records):
-                    if record is not None:
-                        rows += self._rows_of(record, part, key_of, images, complete, skipped, number)
-                yield rows, table
+        key_of, images = part.key_of(folder, self.images), NamedFiles(folder)
+        for table in part.read(self.tree, partial(self.format.tables, rows=num_rows)):
+            rows: list[ListingRow] = []
+            for number, record in enumerate(table.records):
+                if record is not None:
+                    rows += self._rows_of(record, part, key_of, images, complete, skipped, number)
+            yield rows, table
         yield self._unnamed_of(folder, part, images, skipped), None
 
     @property

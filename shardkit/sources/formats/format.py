@@ -30,12 +30,12 @@ class Format(Protocol):
     def records(self, file: BinaryIO, name: str, options: Options) -> Iterator[ImageRecord]:
         """Yield what a file says about its images, in the file's order; `name` is the file in messages."""
 
-    def tables(self, file: BinaryIO, name: str, options: Options, rows: int) -> Iterator[RecordTable] | None:
-        """Yield the records of a file in tables of so many, their objects as columns; None if they are not columns.
+    def tables(self, file: BinaryIO, name: str, options: Options, rows: int) -> Iterator[RecordTable]:
+        """Yield the records of a file in tables of so many, their objects as columns, if the format has columns.
 
         Objects as dicts take ten times as long to list, which counts in files of millions.
         """
-        return None
+        return iter(())
 
     def names(self, file: BinaryIO, name: str, options: Options) -> Iterator[str]:
         """Yield the names of the images, as written: the cheap pass."""
