@@ -17,9 +17,8 @@ from shardkit.sources.engine.facts import LEFT_OUT
 from shardkit.sources.engine.images import ImagePaths
 from shardkit.sources.engine.matching import ImageNames, Matching
 from shardkit.sources.engine.path_rules import PathRule
-from shardkit.sources.engine.rows import annotated_rows, detection_fields
+from shardkit.sources.engine.rows import NamedFiles, annotated_rows, count_others, detection_fields, without_annotation
 from shardkit.sources.engine.split_words import split_of_folders
-from shardkit.sources.engine.unannotated import NamedFiles, count_others, without_annotation
 from shardkit.sources.file_names import encodable_path, ending
 from shardkit.sources.formats.column_names import split_of_text
 from shardkit.sources.formats.format import Format, Options

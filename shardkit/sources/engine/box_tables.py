@@ -17,8 +17,7 @@ from shardkit.reject_reasons import BAD_ANNOTATION
 from shardkit.sources.columns import LINE
 from shardkit.sources.engine.drivers import Complete, RecordDriver
 from shardkit.sources.engine.path_rules import PathRule
-from shardkit.sources.engine.rows import detection_fields, image_row
-from shardkit.sources.engine.unannotated import without_annotation
+from shardkit.sources.engine.rows import detection_fields, image_row, without_annotation
 from shardkit.sources.formats.box_tables.columns import BoxColumns, BoxForm
 from shardkit.sources.formats.box_tables.join_rows import Gathered, Slice
 from shardkit.sources.formats.number_names import names_by_number

@@ -12,7 +12,7 @@ from shardkit.naming import IMAGE_ENDINGS, printable
 from shardkit.options.words import named
 from shardkit.reject_reasons import NO_LABEL
 from shardkit.sources.engine.accounting import Accounting
-from shardkit.sources.engine.unannotated import UNNAMED, unnamed_images
+from shardkit.sources.engine.rows import UNNAMED, unnamed_images
 from shardkit.sources.file_names import ending, is_ignored
 from shardkit.sources.formats.record import RecordTable
 from shardkit.sources.formats.unsupported_images import is_video, unsupported_format

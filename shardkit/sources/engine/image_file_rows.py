@@ -13,8 +13,7 @@ from shardkit.options.values import Missing
 from shardkit.reject_reasons import BAD_ANNOTATION, BAD_LABEL, NO_LABEL
 from shardkit.sources.columns import LABEL_NAMES
 from shardkit.sources.engine.drivers import Complete
-from shardkit.sources.engine.rows import annotated_rows, detection_fields, rejected_image
-from shardkit.sources.engine.unannotated import without_annotation
+from shardkit.sources.engine.rows import annotated_rows, detection_fields, rejected_image, without_annotation
 from shardkit.sources.file_names import encodable_path
 from shardkit.sources.formats.format import Options
 from shardkit.sources.formats.one_image import ImageFormat

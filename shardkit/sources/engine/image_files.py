@@ -15,9 +15,8 @@ from shardkit.sources.engine.file_groups import FileGroup, GroupFiles, NearestIm
 from shardkit.sources.engine.image_file_rows import FileReader
 from shardkit.sources.engine.images import ImagePaths
 from shardkit.sources.engine.lists import OfLists, row_without_image
-from shardkit.sources.engine.rows import rejected_file
+from shardkit.sources.engine.rows import count_others, rejected_file
 from shardkit.sources.engine.split_words import split_of_folders
-from shardkit.sources.engine.unannotated import count_others
 from shardkit.sources.file_names import encodable_path, ending, stem_of
 from shardkit.sources.formats.record import ImageRecord
 from shardkit.sources.listing import ListingRow, count_skipped

@@ -16,7 +16,7 @@ from shardkit.sources.columns import LINE, MASK_COLOURS, MASK_PATH
 from shardkit.sources.engine.annotations import AnnotationDriver, NamingFile
 from shardkit.sources.engine.facts import LEFT_OUT
 from shardkit.sources.engine.mask_paths import MaskPaths
-from shardkit.sources.engine.unannotated import IGNORED, NamedFiles, check_policy_of_masks
+from shardkit.sources.engine.rows import IGNORED, NamedFiles, check_policy_of_masks
 from shardkit.sources.file_names import stem_of
 from shardkit.sources.formats.format import Format
 from shardkit.sources.formats.record import ImageRecord

@@ -13,7 +13,7 @@ from shardkit.sources.engine.binding import Binding
 from shardkit.sources.engine.facts import LEFT_OUT, Fact, Values
 from shardkit.sources.engine.images import ImagePaths
 from shardkit.sources.engine.mask_paths import FilesOfFolders, MaskPaths
-from shardkit.sources.engine.unannotated import IGNORED, check_policy_of_masks
+from shardkit.sources.engine.rows import IGNORED, check_policy_of_masks
 from shardkit.sources.formats.palettes import read_palette
 from shardkit.sources.listing import BadRecord, ListingRow, unicode_problem
 from shardkit.sources.mask_pixels import NUM_SAMPLED, are_black_and_white, greatest_number

@@ -25,10 +25,10 @@ from shardkit.sources.engine.images import ImagePaths
 from shardkit.sources.engine.lists import OfLists, open_list
 from shardkit.sources.engine.masks import mask_paths, open_masks
 from shardkit.sources.engine.matching import Matching, Strip, find_matching
+from shardkit.sources.engine.rows import unlabelled_globs
 from shardkit.sources.engine.source import ReadingSource
 from shardkit.sources.engine.table_opening import NUM_SAMPLED, TableOpening
 from shardkit.sources.engine.tables import OfTables, TableDriver
-from shardkit.sources.engine.unannotated import unlabelled_globs
 from shardkit.sources.formats.registry import BOX_RECORDS, BOX_TABLE, FORMATS, IMAGE_FORMATS, NAMES
 from shardkit.sources.ignoring.filtered_folder import IgnoreGlob
 from shardkit.sources.readings.values import (

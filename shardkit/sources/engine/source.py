@@ -19,8 +19,8 @@ from shardkit.sources.engine.images import ImagePaths
 from shardkit.sources.engine.lists import lines_without_image
 from shardkit.sources.engine.mask_paths import MASKS
 from shardkit.sources.engine.masks import masks_without_image
+from shardkit.sources.engine.rows import with_unlabelled
 from shardkit.sources.engine.tables import TableDriver, records_without_image, tables_of_classes
-from shardkit.sources.engine.unannotated import with_unlabelled
 from shardkit.sources.file_names import ending
 from shardkit.sources.formats.record import RecordTable
 from shardkit.sources.ignoring.filtered_folder import IgnoreGlob

@@ -1,5 +1,7 @@
 """Read a COCO file into columns: images, and annotations that are joined to them by the image's id."""
 
+import json
+import re
 from array import array
 from collections.abc import Callable, Hashable
 from dataclasses import dataclass, field
@@ -12,8 +14,7 @@ from shardkit.errors import DataError
 from shardkit.naming import IMAGE_ENDINGS, relative_path_problem
 from shardkit.reject_reasons import BAD_ANNOTATION, BAD_BOX, BAD_NAME, DUPLICATE_ID
 from shardkit.sources.file_names import ending
-from shardkit.sources.formats.coco.values import area, identity, is_int64, json_text, shown
-from shardkit.sources.formats.record import encodable, size_of
+from shardkit.sources.formats.record import encodable, number, size_of
 from shardkit.sources.json_stream import array_items
 from shardkit.sources.listing import RecordProblem
 
@@ -21,6 +22,10 @@ NO_ID = -1  # the id of an annotation without an integer id
 _MIN_BOXES = 4  # of which one larger than a pixel can be expected
 _MOST = 0.5  # share of the boxes whose areas say what their numbers are
 _NEAR = 0.01  # share of an area by which it may differ from its box, whose numbers are rounded
+_LONG = 200  # characters of a wrong value that a message shows
+_INT64 = range(-(2**63), 2**63)
+_NUMBERS = re.compile(r"[-+.0-9eE,\[\]]*")
+_encode = json.JSONEncoder(separators=(",", ":")).encode
 
 
 class JoinedAnnotations(NamedTuple):
@@ -235,3 +240,43 @@ def _relative(name: str, root_url: str) -> str:
     while name.startswith("./"):
         name = name[2:]
     return name
+
+
+def is_int64(value: Any) -> bool:
+    """Return whether a value is an integer of 64 bits."""
+    return type(value) is int and value in _INT64
+
+
+def identity(value: Any) -> Hashable | None:
+    """Return an id as images and annotations are joined by it; None if it is none."""
+    # pandas writes the integers of a column with gaps as 17.0.
+    if type(value) is str and value.endswith(".0"):
+        return int(value[:-2]) if value[:-2].isdecimal() else value
+    return value if type(value) in {int, str} else None
+
+
+def area(value: Any, of_box: float) -> float:
+    """Return an area; that of the box for anything else."""
+    area = number(value)
+    return area if area - area == 0 else of_box  # as pycocotools does for results
+
+
+def json_text(value: Any) -> str:
+    """Return the value as JSON, with its numbers as written; '' for None."""
+    if value is None:
+        return ""
+    text = _list_text(value) if type(value) is list else ""
+    return text if text and _NUMBERS.fullmatch(text) else _encode(value)
+
+
+def _list_text(values: list[Any]) -> str:
+    # Numbers are kept as text, so here they are written without quotes; json_text checks that all values are numbers.
+    if values and type(values[0]) is list:
+        return f"[{','.join([_list_text(one) if type(one) is list else str(one) for one in values])}]"
+    return f"[{','.join(map(str, values))}]"
+
+
+def shown(value: Any) -> str:
+    """Return a value as messages show it."""
+    text = json_text(value) if type(value) is list else json.dumps(value)
+    return text if len(text) <= _LONG else text[:_LONG] + "…"

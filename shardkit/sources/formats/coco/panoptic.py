@@ -11,9 +11,8 @@ from typing import Any, BinaryIO
 from shardkit.errors import DataError
 from shardkit.naming import relative_path_problem
 from shardkit.reject_reasons import BAD_ANNOTATION, BAD_MASK, DUPLICATE_ID
-from shardkit.sources.formats.coco.columns import CocoColumns, category_of
+from shardkit.sources.formats.coco.columns import CocoColumns, category_of, identity
 from shardkit.sources.formats.coco.records import COCO, by_number
-from shardkit.sources.formats.coco.values import identity
 from shardkit.sources.formats.format import ROOT, Format, Options
 from shardkit.sources.formats.record import ImageRecord, encodable
 from shardkit.sources.json_stream import array_items
