@@ -120,13 +120,13 @@ class Fact:
     source: ByKey | None  # values, or tuples of as many as there are fields; None for nulls
     fields: tuple[pa.Field, ...] = ()  # columns of its own
     column: Literal["", "label_name", "split"] = ""  # the column of LISTING_SCHEMA that it fills instead
-    reason: str = ""  # of images without a class or split, and what to say of them
-    missing: str = ""
+    reason: str = ""  # of images without a class or split; LEFT_OUT: they are counted only
+    missing: str = ""  # what to say of them
     unlabelled: tuple[IgnoreGlob, ...] = ()  # globs of the images whose path gives no label, whatever it is
 
     @property
     def names_examples(self) -> bool:
-        """Whether images without a value are no examples, which are counted only."""
+        """Whether images without a value are no examples."""
         return self.reason == LEFT_OUT
 
     def values(self, folder: Folder) -> Values:
@@ -141,9 +141,11 @@ class Fact:
 
     def _names(self, values: Values) -> Values:
         problem_of = cache(split_name_problem) if self.column == "split" else _nothing
+        globs = self.unlabelled
 
         def name(key: str) -> str:
-            found: str | None = None if any(glob.matches(key) for glob in self.unlabelled) else values(key)
+            is_unlabelled = globs and any(glob.matches(key) for glob in globs)
+            found: str | None = None if is_unlabelled else values(key)
             if found is None:
                 raise BadRecord(self.reason, self.missing)
             if problem := problem_of(found):

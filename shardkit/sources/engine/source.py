@@ -207,7 +207,8 @@ class ReadingSource(Source):
             yield with_split(row)._replace(key=path)
         if not self.driver.names_images:
             yield from lines_without_image(self.folder, self.facts)
-            yield from records_without_image(self.folder, self.facts, self._complete())
+            if tables := tables_of_classes(self.facts):
+                yield from records_without_image(self.folder, tables, self._complete())
             return
         mode = self.value.images.unnamed
         if (rows := self.driver.unnamed(self.folder, mode, skipped)) is not None:

@@ -257,9 +257,9 @@ def tables_of_classes(facts: Iterable[Fact]) -> list[Tables]:
     return [one.source.tables for one in facts if one.column == "label_name" and isinstance(one.source, OfTables)]
 
 
-def records_without_image(folder: Folder, facts: Iterable[Fact], complete: Complete) -> Iterator[ListingRow]:
+def records_without_image(folder: Folder, of_classes: Iterable[Tables], complete: Complete) -> Iterator[ListingRow]:
     """Yield the rows of the records of tables that give no image its class, as those of ImageNet: they are rejected."""
-    for tables in tables_of_classes(facts):
+    for tables in of_classes:
         for number, table in enumerate(tables.files):
             images = NamedImages(tables.images.paths(folder, tables.base_of(table)))
             for row in tables.rows_of(folder, number):
