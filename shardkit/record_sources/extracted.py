@@ -35,7 +35,7 @@ from shardkit.sources.columns import (
 )
 from shardkit.sources.context import Opening
 from shardkit.sources.formats.column_names import split_of_text
-from shardkit.sources.formats.tables.json_files import JsonLinesFile
+from shardkit.sources.formats.tables.json_files import JsonTable
 from shardkit.sources.formats.tables.records import Record, TablePart
 from shardkit.sources.formats.tables.values import shown
 from shardkit.sources.listing import BadRecord, Listing, ListingRow, Source, batched
@@ -51,7 +51,7 @@ class ExtractedDataset(Source):
     """An extracted dataset."""
 
     folder: Folder
-    file: JsonLinesFile
+    file: JsonTable
     features: dict[str, Feature]
     class_names: tuple[str, ...]  # in label order
     splits: tuple[str, ...]
@@ -265,7 +265,7 @@ def open_extracted(opening: Opening) -> ExtractedDataset:
         has_file = names.MASK not in types.features or file_or_folder(folder, table.CLASSES) is not None
         class_names = _lines(_read(folder, table.CLASSES), folder) if has_file else ()
     _refuse_missing(folder, table.TABLE)
-    file = JsonLinesFile(folder, table.TABLE, table.columns_of(types.features))
+    file = JsonTable(folder, table.TABLE, table.columns_of(types.features))
     return ExtractedDataset(folder, file, types.features, class_names, tuple(types.splits), types.has_unlabelled)
 
 

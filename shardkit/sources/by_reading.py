@@ -109,11 +109,7 @@ def _opened(opening: Opening, reading: Reading) -> Source:
 
 @dataclass(frozen=True, slots=True)
 class RememberedSource(WrappedSource):
-    """A source that is read as a dataset remembers.
-
-    Attributes:
-        remembered: The dataset.
-    """
+    """A source that is read as a dataset remembers."""
 
     remembered: Remembered
 
@@ -143,7 +139,6 @@ class RememberedSource(WrappedSource):
 
 
 def _misfit(error: ShardkitError, reading: Reading, remembered: Remembered) -> RefusalError:
-    """Return the refusal of a source that does not fit the reading that a dataset remembers."""
     known = error.refusal if isinstance(error, RefusalError | RefusedDataError) else None
     options = options_saying(reading)
     said = " ".join(shlex.join(words_of(name, value)) for name, value in options.items())

@@ -13,29 +13,17 @@ Gives = Literal["labels", "splits", "nothing", "unknown"]
 
 @dataclass(frozen=True, slots=True)
 class Claim:
-    """A file that names images.
+    """A file that names images."""
 
-    Attributes:
-        path: The file, below SOURCE.
-        num_named: Number of different images that its first records name.
-        num_images: Number of images that names were compared with.
-        is_whole: Whether all of its records and all images were compared; else only the first ones.
-        form: How its names and the images' paths agree.
-        gives: What it says about the images; "unknown" if its format is not read.
-        is_used: Whether the source is read with it.
-        why: Why it is not used, as a clause; '' if it is.
-        num_files: Number of such files in its folder, if each is called like an image; else 1.
-    """
-
-    path: str
-    num_named: int
-    num_images: int
-    is_whole: bool
-    form: Form
-    gives: Gives
-    is_used: bool = False
-    why: str = ""
-    num_files: int = 1
+    path: str  # the file, below SOURCE
+    num_named: int  # number of different images that its first records name
+    num_images: int  # number of images that names were compared with
+    is_whole: bool  # whether all of its records and all images were compared; else only the first ones
+    form: Form  # how its names and the images' paths agree
+    gives: Gives  # what it says about the images; "unknown" if its format is not read
+    is_used: bool = False  # whether the source is read with it
+    why: str = ""  # why it is not used, as a clause; '' if it is
+    num_files: int = 1  # number of such files in its folder, if each is called like an image; else 1
 
     @property
     def may_lose_labels(self) -> bool:

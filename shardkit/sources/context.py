@@ -13,28 +13,19 @@ from shardkit.storage import Folder, open_folder
 
 @dataclass(frozen=True, slots=True)
 class Opening:
-    """What a layout opens: a folder or files in it, and how the user wants it to be read.
+    """What a layout opens: a folder or files in it, and how the user wants it to be read."""
 
-    Attributes:
-        folder: The source's folder, without the files that the user ignores; or the folder of the files that are the
-            source.
-        options: Options of the source.
-        url: SOURCE in commands; '' if there are none to print.
-        paths: Paths below the folder of the files that are the source; () if the folder is.
-        output: The output folder, which is not listed if it is inside the source; None if there is none.
-        work: Folder for images that listing has to unpack; None if there is none.
-        given: Of several sources, the folder of each in the tree and the source as the user gave it.
-        left_out: Globs of what is not read, which `folder` hides; see `class_tree.Without`.
-    """
-
+    # The source's folder, without the files that the user ignores; or the folder of the files that are the source
     folder: Folder
-    options: SourceOptions = field(default_factory=SourceOptions)
-    url: str = ""
-    paths: tuple[str, ...] = ()
+    options: SourceOptions = field(default_factory=SourceOptions)  # options of the source
+    url: str = ""  # SOURCE in commands; '' if there are none to print
+    paths: tuple[str, ...] = ()  # paths below the folder of the files that are the source; () if the folder is
+    # The output folder, which is not listed if it is inside the source; None if there is none
     output: Folder | None = None
-    work: Folder | None = None
+    work: Folder | None = None  # folder for images that listing has to unpack; None if there is none
+    # Of several sources, the folder of each in the tree and the source as the user gave it
     given: tuple[tuple[str, str], ...] = ()
-    left_out: tuple[str, ...] = ()
+    left_out: tuple[str, ...] = ()  # globs of what is not read, which `folder` hides; see `class_tree.Without`
 
     @property
     def file(self) -> str | None:

@@ -22,19 +22,12 @@ MAX_FOLDER_SLICES = 16
 
 @dataclass(frozen=True, slots=True)
 class FolderSlice:
-    """A part of a source of which only a range of names in one folder is listed.
-
-    Attributes:
-        part: The part.
-        path: Its folder.
-        start: The first name of the range.
-        stop: The name that ends the range; None for no end.
-    """
+    """A part of a source of which only a range of names in one folder is listed."""
 
     part: Any
     path: str
-    start: str
-    stop: str | None
+    start: str  # the first name of the range
+    stop: str | None  # the name that ends the range; None for no end
 
 
 def slices_of(source: Source, part: Any) -> list[Any]:
@@ -72,17 +65,11 @@ def slice_source(source: Source, part: FolderSlice) -> Source:
 
 @dataclass(frozen=True, slots=True)
 class SlicedFolder(WrappedFolder):
-    """A folder in which one folder shows only a range of its names.
+    """A folder in which one folder shows only a range of its names."""
 
-    Attributes:
-        path: The folder in it that is divided.
-        start: The first name of the range.
-        stop: The name that ends the range; None for no end.
-    """
-
-    path: str
-    start: str
-    stop: str | None
+    path: str  # the folder in it that is divided
+    start: str  # the first name of the range
+    stop: str | None  # the name that ends the range; None for no end
 
     def _shows(self, name: str) -> bool:
         return self.start <= name and (self.stop is None or name < self.stop)

@@ -25,66 +25,30 @@ def array_items(file: BinaryIO, url: str, wanted: Container[str]) -> Iterator[tu
     Numbers with a decimal point or an exponent are returned as text, because most are only copied, and text is exact.
     """
     reader = _Reader(file, url)
-    if reader.peek() != "{":
-        reader.fail("expected an object, '{'")
-    reader.step()
-    while reader.peek() != "}":
-        name = reader.value()
-        if not isinstance(name, str) or reader.peek() != ":":
-            reader.fail('expected a name, "…":')
-        reader.step()
+    for name in reader.names():
         if reader.peek() == "[":
-            reader.step()
             is_wanted = name in wanted
-            while reader.peek() != "]":
-                element = reader.value()
+            for element in reader.elements():
                 if is_wanted:
                     yield name, element
-                if not reader.comma("]"):
-                    break
-            reader.step()
         else:
             reader.value()
-        if not reader.comma("}"):
-            break
-    reader.step()
-    if reader.peek():
-        reader.fail("there is more text after the end of the object")
+    reader.end("there is more text after the end of the object")
 
 
 def member_items(file: BinaryIO, url: str, decoder: json.JSONDecoder) -> Iterator[tuple[str, str | None, Any]]:
     """Yield (member of a JSON object, name or None, value) of all that is in the members that are objects or arrays."""
     reader = _Reader(file, url, decoder)
-    if reader.peek() != "{":
-        reader.fail("expected an object, '{'")
-    for member in _names(reader):
+    for member in reader.names():
         start = reader.peek()
         if start == "{":
-            for name in _names(reader):
+            for name in reader.names():
                 yield member, name, reader.value()
         elif start == "[":
-            reader.step()
-            while reader.peek() != "]":
-                yield member, None, reader.value()
-                if not reader.comma("]"):
-                    break
-            reader.step()
+            for element in reader.elements():
+                yield member, None, element
         else:
             reader.value()
-
-
-def _names(reader: "_Reader") -> Iterator[str]:
-    """Yield the name of each member of an object; the caller reads its value."""
-    reader.step()
-    while reader.peek() != "}":
-        name = reader.value()
-        if not isinstance(name, str) or reader.peek() != ":":
-            reader.fail('expected a name, "…":')
-        reader.step()
-        yield name
-        if not reader.comma("}"):
-            break
-    reader.step()
 
 
 def top_level_items(file: BinaryIO, url: str, decoder: json.JSONDecoder) -> Iterator[tuple[str | None, Any]]:
@@ -93,21 +57,13 @@ def top_level_items(file: BinaryIO, url: str, decoder: json.JSONDecoder) -> Iter
     start = reader.peek()
     if start not in {"{", "["}:
         reader.fail("expected an object, '{', or an array, '['")
-    end = "}" if start == "{" else "]"
-    reader.step()
-    while reader.peek() != end:
-        name = None
-        if start == "{":
-            name = reader.value()
-            if not isinstance(name, str) or reader.peek() != ":":
-                reader.fail('expected a name, "…":')
-            reader.step()
-        yield name, reader.value()
-        if not reader.comma(end):
-            break
-    reader.step()
-    if reader.peek():
-        reader.fail(f"there is more text after the end, {end!r}")
+    if start == "{":
+        for name in reader.names():
+            yield name, reader.value()
+    else:
+        for element in reader.elements():
+            yield None, element
+    reader.end(f"there is more text after the end, {'}' if start == '{' else ']'!r}")
 
 
 class _Reader:
@@ -130,7 +86,6 @@ class _Reader:
                 return ""
 
     def step(self) -> None:
-        """Skip the character that peek returned."""
         self._at += 1
 
     def comma(self, end: str) -> bool:
@@ -145,8 +100,35 @@ class _Reader:
             self.fail(f"expected ',' or {end!r}" if found else _CUT)
         return False
 
+    def names(self) -> Iterator[str]:
+        """Yield the name of each member of the object that begins here; the caller reads its value."""
+        if self.peek() != "{":
+            self.fail("expected an object, '{'")
+        self.step()
+        while self.peek() != "}":
+            name = self.value()
+            if not isinstance(name, str) or self.peek() != ":":
+                self.fail('expected a name, "…":')
+            self.step()
+            yield name
+            if not self.comma("}"):
+                break
+        self.step()
+
+    def elements(self) -> Iterator[Any]:
+        """Yield the elements of the array that begins here."""
+        self.step()
+        while self.peek() != "]":
+            yield self.value()
+            if not self.comma("]"):
+                break
+        self.step()
+
+    def end(self, what: str) -> None:
+        if self.peek():
+            self.fail(what)
+
     def value(self) -> Any:
-        """Return the value that begins here."""
         if not self.peek():
             self.fail(_CUT)
         while True:

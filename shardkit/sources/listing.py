@@ -42,11 +42,7 @@ class RecordProblem(NamedTuple):
 
 
 class ListingRow(NamedTuple):
-    """A row of a listing: the columns of LISTING_SCHEMA, and the layout's other columns.
-
-    Attributes:
-        extra: Values of the schema's other columns, in its order; () if all are null.
-    """
+    """A row of a listing: the columns of LISTING_SCHEMA, and the layout's other columns."""
 
     key: str
     split: str | None
@@ -55,7 +51,7 @@ class ListingRow(NamedTuple):
     mtime_ns: int
     reason: str | None = None
     message: str | None = None
-    extra: tuple[Any, ...] = ()
+    extra: tuple[Any, ...] = ()  # values of the schema's other columns, in its order; () if all are null
 
 
 def rejected_row(problem: RecordProblem, split: str | None, entry: Entry | None = None) -> ListingRow:
@@ -66,24 +62,17 @@ def rejected_row(problem: RecordProblem, split: str | None, entry: Entry | None 
 
 @dataclass(slots=True)
 class Listing:
-    """A columnar batch of rows, and counts of what was skipped.
-
-    Attributes:
-        schema: The source's schema.
-        rows: The rows, unless they are in `columns`.
-        columns: The rows as a table, from layouts that produce columns.
-        skipped: Number of files that are not images by ending, and of images without annotation by a phrase.
-        classes: Class names by number, from formats that number classes (COCO's category id).
-    """
+    """A columnar batch of rows, and counts of what was skipped."""
 
     schema: pa.Schema = LISTING_SCHEMA
-    rows: list[ListingRow] = field(default_factory=list)
-    columns: pa.Table | None = None
+    rows: list[ListingRow] = field(default_factory=list)  # the rows, unless they are in `columns`
+    columns: pa.Table | None = None  # the rows as a table, from layouts that produce columns
+    # Number of files that are not images by ending, and of images without annotation by a phrase
     skipped: dict[str, int] = field(default_factory=dict)
+    # Class names by number, from formats that number classes (COCO's category id)
     classes: dict[int, str] = field(default_factory=dict)
 
     def table(self) -> pa.Table:
-        """Return the rows as an Arrow table."""
         if self.columns is not None:
             return self.columns
         num_extra = len(self.schema) - len(LISTING_SCHEMA)
@@ -133,14 +122,10 @@ def count_skipped(skipped: MutableMapping[str, int], kind: str, count: int = 1) 
 
 
 class Source(abc.ABC):
-    """A source of one layout. Instances are small and are pickled into the pipeline's graph.
-
-    Attributes:
-        folder: The folder that the images' paths start at.
-    """
+    """A source of one layout. Instances are small and are pickled into the pipeline's graph."""
 
     __slots__ = ()
-    folder: Folder
+    folder: Folder  # that the images' paths start at
 
     @property
     def schema(self) -> pa.Schema:

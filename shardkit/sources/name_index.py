@@ -103,7 +103,6 @@ class NameIndex:
     """All images below a folder by their names, listed when the first one is asked for: about 300 bytes each."""
 
     def __init__(self, folder: Folder, paths: Iterable[str] | None = None) -> None:
-        """Keep the folder, and the images if they are listed already."""
         self._folder, self._paths = folder, paths
         self._by_name: dict[str, tuple[str, ...]] | None = None
         self._by_stem: dict[str, tuple[str, ...]] | None = None
@@ -143,7 +142,6 @@ class NameIndex:
         return [one for one in found if one in by_stem] or found
 
     def folders(self) -> set[str]:
-        """Return the names of the folders that hold images."""
         paths = itertools.chain.from_iterable(self._names().values())
         return {posixpath.basename(posixpath.dirname(path)) for path in paths}
 

@@ -228,7 +228,6 @@ def _open_one(unpacker: Unpacker, opening: Opening, globs: tuple[IgnoreGlob, ...
 def _open_several(
     sources: Sequence[NamedSource], tree: MountedFolder, opening: Opening, globs: tuple[IgnoreGlob, ...]
 ) -> Source:
-    """Open the tree of several sources."""
     if opening.options.layout is None and opening.options.label_pattern is None and not globs:
         classes = class_folders_in_each(tree, sources, _recognise)
         if classes is not None:

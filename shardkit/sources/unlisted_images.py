@@ -35,13 +35,6 @@ def count_unlisted_images(
     """Return numbers of images that are not covered, by a phrase for the user such as ``images in test/ that …``.
 
     A folder with nothing covered in or below it is counted as a whole, under its own name.
-
-    Args:
-        folder: Root of the source.
-        why: End of the phrase, such as ``that no annotation names``.
-        below: Folders to walk.
-        covered: Folders to skip with everything below them, and links to them.
-        named: Images to skip.
     """
     walk = _Walk(folder, covered, named)
     for path in below:
@@ -114,11 +107,9 @@ class NamedImages(Collection[str]):
         return isinstance(key, str) and bool(_are_in(self.hashes, [key])[0])
 
     def contain(self, keys: Iterable[str]) -> npt.NDArray[np.bool_]:
-        """Return for each key whether it is in the set."""
         return _are_in(self.hashes, keys)
 
     def count_others(self, keys: Iterable[str]) -> int:
-        """Return the number of keys that are not in the set."""
         return int((~self.contain(keys)).sum())
 
     def __iter__(self) -> Iterator[str]:

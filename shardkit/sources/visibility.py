@@ -25,15 +25,11 @@ T = TypeVar("T")
 
 
 class FolderView(NamedTuple):
-    """What a host sees directly in a folder, without files that operating systems leave behind.
+    """What a host sees directly in a folder, without files that operating systems leave behind."""
 
-    Attributes:
-        num_entries: Number of files and folders.
-        names_sum: Sum of the CRC32 of their names: independent of their order, which differs between file systems. It
-            finds another folder, not one that was forged.
-    """
-
-    num_entries: int
+    num_entries: int  # number of files and folders
+    # Sum of the CRC32 of their names: independent of their order, which differs between file systems; it finds another
+    # folder, not one that was forged
     names_sum: int
 
     @classmethod

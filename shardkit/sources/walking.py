@@ -161,13 +161,7 @@ def read_sample(folder: Folder, path: str, max_bytes: int) -> bytes | None:
 
 
 def looks_like(head: bytes | None, *patterns: bytes, start: bytes = b"") -> bool:
-    """Return whether the beginning of a file is that of a format.
-
-    Args:
-        head: The result of `read_head`.
-        patterns: Regular expressions that are all found in it; ^ matches at each line.
-        start: What it begins with, after a byte order mark and white space.
-    """
+    """Return whether the beginning of a file is that of a format."""
     if head is None or not head.removeprefix(b"\xef\xbb\xbf").lstrip().startswith(start):
         return False
     return all(re.search(pattern, head, re.MULTILINE) for pattern in patterns)

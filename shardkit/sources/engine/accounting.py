@@ -40,7 +40,6 @@ class Accounting:
     """
 
     def __init__(self, used: Sequence[str], above: str = "") -> None:
-        """Compile the globs."""
         self.used = tuple(used)
         self._used = [IgnoreGlob(f"/{one.lstrip('/')}") for one in used]
         self._above = above
@@ -53,12 +52,10 @@ class Accounting:
         return is_prose or kind in _SIDECARS or self.is_used(path)
 
     def is_used(self, path: str) -> bool:
-        """Return whether a fact comes from a file."""
         whole = join(self._above, path)
         return any(glob.matches(whole) for glob in self._used)
 
     def count(self, path: str, skipped: dict[str, int]) -> None:
-        """Count a file if nothing explains it."""
         if not self.explains(path):
             phrase = f"{UNEXPLAINED}{printable(join(self._above, parent_of(path))) or '.'}/*{ending(path)}"
             skipped[phrase] = skipped.get(phrase, 0) + 1

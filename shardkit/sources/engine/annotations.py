@@ -1,9 +1,10 @@
 """Annotations with many images in a file: the records that name the images, as what enumerates examples."""
 
 import contextlib
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Any, BinaryIO, TypeVar
 
 import pyarrow as pa
 
@@ -11,69 +12,84 @@ from shardkit.naming import printable
 from shardkit.options.values import Missing
 from shardkit.reject_reasons import BAD_ANNOTATION, BAD_LABEL, MISSING, NO_LABEL
 from shardkit.sources.columns import LABEL_NAMES, LINE, MAX_OBJECTS, UNMEASURED
-from shardkit.sources.engine.drivers import Complete, Driver
+from shardkit.sources.engine.drivers import Complete, RecordDriver
 from shardkit.sources.engine.facts import LEFT_OUT
 from shardkit.sources.engine.images import ImagePaths
-from shardkit.sources.engine.naming_files import NamingFile
-from shardkit.sources.engine.rows import annotated_rows, detection_fields
+from shardkit.sources.engine.matching import ImageNames, Matching
+from shardkit.sources.engine.path_rules import PathRule
+from shardkit.sources.engine.rows import NamedFiles, annotated_rows, count_others, detection_fields, without_annotation
 from shardkit.sources.engine.split_words import split_of_folders
-from shardkit.sources.engine.unannotated import NamedFiles, count_others, unnamed_images, without_annotation
 from shardkit.sources.file_names import encodable_path, ending
 from shardkit.sources.formats.column_names import split_of_text
-from shardkit.sources.formats.format import Format
+from shardkit.sources.formats.format import Format, Options
 from shardkit.sources.formats.record import ImageRecord, RecordTable
-from shardkit.sources.listing import BadRecord, ListingRow, RecordProblem, count_skipped, rejected_row, unicode_problem
+from shardkit.sources.listing import (
+    BadRecord,
+    ListingRow,
+    RecordProblem,
+    count_skipped,
+    rejected_row,
+    unicode_problem,
+)
 from shardkit.sources.readings.values import Unnamed
 from shardkit.sources.walking import is_image
 from shardkit.storage import Entry, Folder, os_errors_as
 
+T = TypeVar("T")
+
 
 @dataclass(frozen=True, slots=True)
-class AnnotationDriver(Driver):
-    """Enumerates the records of files that name many images each.
+class NamingFile:
+    """A file that names images."""
 
-    Attributes:
-        tree: SOURCE, where the paths of the files start.
-        format: The format.
-        files: The files.
-        images: Which files are images that they may name.
-        attribute: The attribute of images that gives their classes; None for boxes.
-        has_several: Whether an image may have several classes.
-        splits_of_folders: Whether the last folder of an image's path that is called like a split gives it, if nothing
-            else does.
-        policy: What happens to images that no record names.
-        unnamed_images: Which of them are listed.
-        class_names: Class names in label order; None if the files do not order them.
-        is_whole: Whether images in other folders are counted, too: if SOURCE is a folder that has the images.
-        owns_images: Whether no two files may name images of one folder, so that each part knows which images nothing
-            names: no file is read twice.
-    """
+    path: str  # the file, below SOURCE
+    paths: PathRule
+    matching: Matching | None = None  # how they name images otherwise; None if they are paths
+    split: str | None = None  # the split of all its images; None if the file does not give it
+    options: Mapping[str, str] = field(default_factory=dict)
+
+    def key_of(self, folder: Folder, images: ImagePaths) -> Callable[[str], str]:
+        if self.matching is None:
+            return self.paths.key
+        names, plain = ImageNames(images.paths(folder), self.matching), self.paths.without_folders
+        return lambda text: (names.find(plain(text)) if text.strip() else None) or self.paths.key(text)
+
+    def read(self, tree: Folder, parse: Callable[[BinaryIO, str, Options], Iterable[T]]) -> Iterator[T]:
+        """Yield what a function of the format reads from the file."""
+        url = f"{tree.url}/{self.path}"
+        with os_errors_as("read", url), tree.open(self.path) as opened:
+            yield from parse(opened, url, self.options)
+
+    def describe(self, more: str = "") -> str:
+        split = f" as {self.split}" if self.split else ""
+        place = f"{self.paths.place or '.'}/" if self.matching is None else "the folders below"
+        form = f", {self.options['form']}" if "form" in self.options else ""
+        return f"{printable(self.path)}{form}, with the images in {place}{more}{split}{self.paths.remark()}"
+
+
+@dataclass(frozen=True, slots=True)
+class AnnotationDriver(RecordDriver):
+    """Enumerates the records of files that name many images each."""
 
     tree: Folder
     format: Format
     files: tuple[NamingFile, ...]
     images: ImagePaths
-    attribute: str | None = None
-    has_several: bool = False
+    attribute: str | None = None  # the attribute of images that gives their classes; None for boxes
+    has_several: bool = False  # whether an image may have several classes
+    # Whether the last folder of an image's path that is called like a split gives it, if nothing else does
     splits_of_folders: bool = False
-    policy: Missing = "reject"
-    unnamed_images: Unnamed = "reject"
-    class_names: tuple[str, ...] | None = None
-    is_whole: bool = False
-
+    policy: Missing = "reject"  # what happens to images that no record names
+    unnamed_images: Unnamed = "reject"  # which of them are listed
+    # Whether no two files may name images of one folder, so that each part knows which images nothing names: no file is
+    # read twice
     owns_images: bool = False
-
-    names_images = True
 
     @property
     def fields(self) -> tuple[pa.Field, ...]:
         if self.attribute is None:
             return (*detection_fields(self.format.object_fields), LINE)
         return (*([LABEL_NAMES] if self.has_several else []), LINE)
-
-    @property
-    def classes(self) -> tuple[str, ...] | None:
-        return self.class_names
 
     @property
     def used(self) -> tuple[str, ...]:
@@ -85,23 +101,17 @@ class AnnotationDriver(Driver):
         return f"{what} from {'; '.join(file.describe() for file in self.files)}{note}"
 
     def parts(self, folder: Folder) -> Sequence[NamingFile]:
-        """See Driver; one for each file."""
-        del folder
         return self.files
 
     def records(self, file: NamingFile) -> Iterator[ImageRecord]:
-        """Yield the records of a file."""
-        url = f"{self.tree.url}/{file.path}"
-        with os_errors_as("read", url), self.tree.open(file.path) as opened:
-            yield from self.format.records(opened, url, file.options)
+        return file.read(self.tree, self.format.records)
 
     def keys(self, folder: Folder) -> Iterator[str]:
         for file in self.files:
-            key_of, url = file.key_of(folder, self.images), f"{self.tree.url}/{file.path}"
-            with os_errors_as("read", url), self.tree.open(file.path) as opened:
-                for name in self.format.names(opened, url, file.options):
-                    with contextlib.suppress(BadRecord):
-                        yield key_of(name)
+            key_of = file.key_of(folder, self.images)
+            for name in file.read(self.tree, self.format.names):
+                with contextlib.suppress(BadRecord):
+                    yield key_of(name)
 
     def rows(
         self, folder: Folder, part: NamingFile, complete: Complete, skipped: dict[str, int]
@@ -120,20 +130,17 @@ class AnnotationDriver(Driver):
     def _tables(
         self, folder: Folder, part: NamingFile, complete: Complete, skipped: dict[str, int], num_rows: int
     ) -> Iterator[tuple[Iterable[ListingRow], RecordTable | None]]:
-        key_of, url = part.key_of(folder, self.images), f"{self.tree.url}/{part.path}"
-        images = NamedFiles(folder)
-        with os_errors_as("read", url), self.tree.open(part.path) as opened:
-            for table in self.format.tables(opened, url, part.options, num_rows) or ():
-                rows: list[ListingRow] = []
-                for number, record in enumerate(table.records):
-                    if record is not None:
-                        rows += self._rows_of(record, part, key_of, images, complete, skipped, number)
-                yield rows, table
+        key_of, images = part.key_of(folder, self.images), NamedFiles(folder)
+        for table in part.read(self.tree, partial(self.format.tables, rows=num_rows)):
+            rows: list[ListingRow] = []
+            for number, record in enumerate(table.records):
+                if record is not None:
+                    rows += self._rows_of(record, part, key_of, images, complete, skipped, number)
+            yield rows, table
         yield self._unnamed_of(folder, part, images, skipped), None
 
     @property
     def has_tables(self) -> bool:
-        """Whether `object_tables` gives the rows."""
         return type(self.format).tables is not Format.tables
 
     def _rows_of(
@@ -209,7 +216,6 @@ class AnnotationDriver(Driver):
 
     def extended(self, row: ListingRow, part: NamingFile, record: ImageRecord, files: NamedFiles) -> ListingRow:
         """Return a row with what else a record gives; raise BadRecord if that is bad."""
-        del part, record, files
         return row
 
     def _split_of_folders(self, key: str) -> str | None:
@@ -228,9 +234,7 @@ class AnnotationDriver(Driver):
     def unnamed(self, folder: Folder, mode: Unnamed, skipped: dict[str, int]) -> Iterator[ListingRow] | None:
         """See Driver; the parts list the images below the folders that are theirs alone."""
         if not self.owns_images:
-            if mode == "reject":
-                return None
-            return unnamed_images(folder, self.keys(folder), self.unnamed_row, skipped, is_whole=self.is_whole)
+            return RecordDriver.unnamed(self, folder, mode, skipped)
         places = self.places
         if mode == "reject":
             return self._images_outside(folder, places, skipped)
@@ -259,7 +263,6 @@ class AnnotationDriver(Driver):
             count_others(folder, [place, *images.inner], images.places, skipped)
 
     def unnamed_row(self, key: str, entry: Entry, skipped: dict[str, int], which: str = "") -> Iterator[ListingRow]:
-        del which
         return self.unnamed_row_of(None, key, entry, skipped)
 
     def unnamed_row_of(

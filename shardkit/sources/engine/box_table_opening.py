@@ -4,15 +4,15 @@ import json
 import math
 import posixpath
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import islice
 from typing import Any
 
 from shardkit.errors import CallError, DataError
-from shardkit.sources.engine.annotation_opening import with_origin
+from shardkit.sources.engine.binding import Binding
 from shardkit.sources.engine.box_tables import BoxTable, BoxTableDriver
 from shardkit.sources.engine.path_rules import PathRule
-from shardkit.sources.formats.box_tables.boxes import LARGEST_FRACTION, coordinates, has_box, list_form, number
+from shardkit.sources.formats.box_tables.boxes import LARGEST_FRACTION, coordinates, has_box, list_form
 from shardkit.sources.formats.box_tables.columns import (
     BoxColumns,
     BoxForm,
@@ -23,7 +23,7 @@ from shardkit.sources.formats.box_tables.columns import (
     options_of,
 )
 from shardkit.sources.formats.format import number_option
-from shardkit.sources.formats.record import ONE_CLASS
+from shardkit.sources.formats.record import ONE_CLASS, number
 from shardkit.sources.formats.tables.csv_files import CsvFile, split_records
 from shardkit.sources.formats.tables.csv_opening import open_csv
 from shardkit.sources.formats.tables.lines import read_lines
@@ -31,7 +31,7 @@ from shardkit.sources.formats.tables.opening import open_table_file
 from shardkit.sources.formats.tables.records import PREFIX_RECORDS, Record, TableFile
 from shardkit.sources.formats.tables.text_files import TextFile
 from shardkit.sources.options import SourceOptions
-from shardkit.sources.readings.values import Annotation, Listed, Reading
+from shardkit.sources.readings.values import Annotation, Listed
 from shardkit.sources.walking import file_or_folder, parent_of
 from shardkit.storage import Folder
 
@@ -42,86 +42,71 @@ _EACH = "each"  # the option that has the options of each table, if they differ
 _TRIED = 64  # paths that are looked up
 
 
-@dataclass(slots=True)
-class BoxTableOpening:
-    """Opens tables of boxes.
-
-    Attributes:
-        tree: SOURCE, where the paths of tables start.
-        folder: The folder that keys start at.
-        reading: The reading, which opening completes.
-        paths: The tables.
-    """
-
-    tree: Folder
-    folder: Folder
-    reading: Reading
-    paths: Sequence[str]
-
-    def driver(self, origin: Annotation) -> BoxTableDriver:
-        """Return what enumerates the images."""
-        try:
-            each = json.loads(origin.options[_EACH]) if _EACH in origin.options else [origin.options] * len(self.paths)
-        except ValueError:
-            each = []
-        if len(each) != len(self.paths):
-            msg = (
-                f"{self.tree.url}: the reading has options for {len(each)} tables of boxes, and names {len(self.paths)}"
-            )
-            raise CallError(msg)
-        opened = [self._table(origin, path, options) for path, options in zip(self.paths, each, strict=True)]
-        tables = tuple(table for table, _ in opened)
-        complete = origin
-        if "unit" not in each[0]:
-            by_name = any(table.paths.by_name for table in tables)
-            complete = replace(
-                origin,
-                images=tables[0].paths.place,
-                bases={one.file.path: one.paths.place for one in tables if one.paths.place != tables[0].paths.place},
-                match="end" if by_name else "path",
-                options=options_of_tables([options for _, options in opened]),
-            )
-        gives_splits = self.reading.split is None and any(table.columns.split is not None for table in tables)
-        reading = with_origin(self.reading, origin, complete)
-        self.reading = replace(reading, split=complete) if gives_splits else reading
-        return BoxTableDriver(tables, self.reading.without_annotation)
-
-    def _table(self, origin: Annotation, path: str, options: Mapping[str, str]) -> tuple[BoxTable, dict[str, str]]:
-        """Return a table, and its complete options."""
-        split = self.reading.split
-        file = open_box_file(self.tree, path, SourceOptions())
-        columns = (
-            columns_of(file.url, file.columns, options)
-            if "form" in options
-            else find_columns(file.url, file.columns, _as_options(options))
+def box_table_driver(at: Binding, origin: Annotation, paths: Sequence[str]) -> BoxTableDriver:
+    """Return what enumerates the images."""
+    try:
+        each = json.loads(origin.options[_EACH]) if _EACH in origin.options else [origin.options] * len(paths)
+    except ValueError:
+        each = []
+    if len(each) != len(paths):
+        msg = f"{at.tree.url}: the reading has options for {len(each)} tables of boxes, and names {len(paths)}"
+        raise CallError(msg)
+    opened = [_table(at, origin, path, options) for path, options in zip(paths, each, strict=True)]
+    tables = tuple(table for table, _ in opened)
+    complete = origin
+    if "unit" not in each[0]:
+        by_name = any(table.paths.by_name for table in tables)
+        complete = replace(
+            origin,
+            images=tables[0].paths.place,
+            bases={one.file.path: one.paths.place for one in tables if one.paths.place != tables[0].paths.place},
+            match="end" if by_name else "path",
+            options=options_of_tables([options for _, options in opened]),
         )
-        complete = dict(options)
-        if "unit" not in options:
-            columns, is_fraction = decided(file, columns, [*islice(file.all_records(), PREFIX_RECORDS)])
-            complete |= options_of_table(file, columns, is_fraction=is_fraction)
-        if split is not None and split != origin:
-            columns = replace(columns, split=None)
-        table = BoxTable(
-            file=file,
-            paths=self._paths(origin, file, columns, options),
-            split=split.lists.get(path) if isinstance(split, Listed) else None,
-            columns=columns,
-            is_fraction=complete["unit"] == _FRACTIONS,
-            class_file=origin.names,
-            one_class=options.get("one_class", ONE_CLASS),
-        )
-        return table, complete
+    gives_splits = at.reading.split is None and any(table.columns.split is not None for table in tables)
+    at.complete(origin, complete)
+    at.reading = replace(at.reading, split=complete) if gives_splits else at.reading
+    return BoxTableDriver(tables, at.reading.without_annotation)
 
-    def _paths(self, origin: Annotation, file: TableFile, columns: BoxColumns, options: Mapping[str, str]) -> PathRule:
-        base = origin.bases.get(file.path, origin.images)
-        stated = PathRule(base, number_option(options, "drop"), options.get("ending", ""))
-        if origin.match in {"path", None}:
-            texts = [record.values[columns.image] for record in islice(_good(file.all_records()), _TRIED)]
-            for place in dict.fromkeys((base, parent_of(file.path))) if origin.match is None else ():
-                keys = [posixpath.normpath(f"{place}/{text}".lstrip("/")) for text in texts if isinstance(text, str)]
-                if any(file_or_folder(self.folder, key) is not None for key in keys):
-                    return PathRule(place)
-        return stated if origin.match == "path" else PathRule("", by_name=True)
+
+def _table(at: Binding, origin: Annotation, path: str, options: Mapping[str, str]) -> tuple[BoxTable, dict[str, str]]:
+    split = at.reading.split
+    file = open_box_file(at.tree, path, SourceOptions())
+    columns = (
+        columns_of(file.url, file.columns, options)
+        if "form" in options
+        else find_columns(file.url, file.columns, _as_options(options))
+    )
+    complete = dict(options)
+    if "unit" not in options:
+        columns, is_fraction = decided(file, columns, [*islice(file.all_records(), PREFIX_RECORDS)])
+        complete |= options_of_table(file, columns, is_fraction=is_fraction)
+    if split is not None and split != origin:
+        columns = replace(columns, split=None)
+    table = BoxTable(
+        file=file,
+        paths=_paths(at, origin, file, columns, options),
+        split=split.lists.get(path) if isinstance(split, Listed) else None,
+        columns=columns,
+        is_fraction=complete["unit"] == _FRACTIONS,
+        class_file=origin.names,
+        one_class=options.get("one_class", ONE_CLASS),
+    )
+    return table, complete
+
+
+def _paths(
+    at: Binding, origin: Annotation, file: TableFile, columns: BoxColumns, options: Mapping[str, str]
+) -> PathRule:
+    base = origin.bases.get(file.path, origin.images)
+    stated = PathRule(base, number_option(options, "drop"), options.get("ending", ""))
+    if origin.match in {"path", None}:
+        texts = [record.values[columns.image] for record in islice(_good(file.all_records()), _TRIED)]
+        for place in dict.fromkeys((base, parent_of(file.path))) if origin.match is None else ():
+            keys = [posixpath.normpath(f"{place}/{text}".lstrip("/")) for text in texts if isinstance(text, str)]
+            if any(file_or_folder(at.folder, key) is not None for key in keys):
+                return PathRule(place)
+    return stated if origin.match == "path" else PathRule("", by_name=True)
 
 
 def _as_options(options: Mapping[str, str]) -> SourceOptions:

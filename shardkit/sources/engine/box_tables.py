@@ -15,12 +15,11 @@ from shardkit.naming import printable
 from shardkit.options.values import Missing
 from shardkit.reject_reasons import BAD_ANNOTATION
 from shardkit.sources.columns import LINE
-from shardkit.sources.engine.drivers import Complete, Driver
+from shardkit.sources.engine.drivers import Complete, RecordDriver
 from shardkit.sources.engine.path_rules import PathRule
-from shardkit.sources.engine.rows import detection_fields, image_row
-from shardkit.sources.engine.unannotated import unnamed_images, without_annotation
+from shardkit.sources.engine.rows import detection_fields, image_row, without_annotation
 from shardkit.sources.formats.box_tables.columns import BoxColumns, BoxForm
-from shardkit.sources.formats.box_tables.join_rows import Gathered, Slice, gather
+from shardkit.sources.formats.box_tables.join_rows import Gathered, Slice
 from shardkit.sources.formats.number_names import names_by_number
 from shardkit.sources.formats.record import ONE_CLASS, encodable
 from shardkit.sources.formats.tables.csv_files import split_records
@@ -28,7 +27,6 @@ from shardkit.sources.formats.tables.lines import read_lines
 from shardkit.sources.formats.tables.records import TableFile
 from shardkit.sources.listing import BadRecord, ListingRow, RecordProblem, rejected_row
 from shardkit.sources.name_index import NameIndex
-from shardkit.sources.readings.values import Unnamed
 from shardkit.sources.walking import children, file_or_folder, join
 from shardkit.storage import Entry, Folder
 
@@ -39,25 +37,15 @@ _TABLES_SHOWN = 4  # that `describe` names
 
 @dataclass(frozen=True, slots=True)
 class BoxTable:
-    """A table of boxes.
-
-    Attributes:
-        file: The table.
-        paths: How its image paths become keys.
-        split: The split of all its images, unless it has a column of splits; None if nothing gives it.
-        columns: What its columns mean.
-        is_fraction: Whether boxes are fractions of the image's sides.
-        class_file: Path of the file with the names of its classes' codes; '' if there is none.
-        one_class: The class of every box of a table without classes.
-    """
+    """A table of boxes."""
 
     file: TableFile
     paths: PathRule
-    split: str | None
+    split: str | None  # the split of all its images, unless it has a column of splits; None if nothing gives it
     columns: BoxColumns
-    is_fraction: bool
-    class_file: str = ""
-    one_class: str = ONE_CLASS
+    is_fraction: bool  # whether boxes are fractions of the image's sides
+    class_file: str = ""  # path of the file with the names of its classes' codes; '' if there is none
+    one_class: str = ONE_CLASS  # the class of every box of a table without classes
 
     def describe(self) -> str:
         """Return how the table is read, without its path."""
@@ -75,7 +63,6 @@ class BoxTable:
         return f"{self.file.remark}boxes in {unit}{as_size}{of_class}{self.paths.remark()}"
 
     def slices(self) -> list[Slice]:
-        """Return the slices of its images that are listed in parallel."""
         entry = file_or_folder(self.file.folder, self.file.path)
         num = min(_MAX_SLICES, (entry.num_bytes if entry else 0) // _SLICE_BYTES + 1)
         return [Slice(index, num) for index in range(num)]
@@ -90,21 +77,13 @@ class TableSlice:
 
 
 @dataclass(frozen=True, slots=True)
-class BoxTableDriver(Driver):
-    """Enumerates the images that tables of boxes name.
-
-    Attributes:
-        tables: The tables.
-        policy: What happens to images that no table names.
-        is_whole: Whether images in other folders are counted: if SOURCE is a folder that has the images.
-    """
+class BoxTableDriver(RecordDriver):
+    """Enumerates the images that tables of boxes name."""
 
     tables: tuple[BoxTable, ...]
-    policy: Missing = "reject"
-    is_whole: bool = False
+    policy: Missing = "reject"  # what happens to images that no table names
 
-    names_images = True
-    classes = None
+    why_unnamed = "that no table names"
 
     @property
     def fields(self) -> tuple[pa.Field, ...]:
@@ -126,31 +105,22 @@ class BoxTableDriver(Driver):
         return "; ".join(read)
 
     def parts(self, folder: Folder) -> Sequence[TableSlice]:
-        """See Driver; slices of each table's images."""
-        del folder
         return [TableSlice(i, some) for i, table in enumerate(self.tables) for some in table.slices()]
 
     def rows(
         self, folder: Folder, part: TableSlice, complete: Complete, skipped: dict[str, int]
     ) -> Iterator[ListingRow]:
-        """See Driver; images sorted by key, then bad records."""
         table = self.tables[part.table]
         present = _present(folder, table, part.images) if table.columns.is_open_images else None
         names = read_class_names(table.file.folder, table.class_file) if table.class_file else {}
         if table.columns.label is None:
             names = {ONE_CLASS: table.one_class}
-        gathered = Gathered(table.columns, table.file.name, skipped=skipped)
-        gather(
-            table.file.all_records(),
-            gathered,
-            _Keys(table, folder).key,
-            part.images,
-            is_fraction=table.is_fraction,
-            label_of=lambda label: names.get(label, label),
-            present=present,
+        gathered = Gathered(
+            table.columns, table.file.name, part.images, table.is_fraction, names, present, skipped=skipped
         )
+        gathered.read(table.file.all_records(), _Keys(table, folder).key)
         keys = sorted(gathered.images)
-        for key, objects in zip(keys, gathered.objects(keys, is_fraction=table.is_fraction), strict=True):
+        for key, objects in zip(keys, gathered.objects(keys), strict=True):
             image, entry = gathered.images[key], (present or {}).get(key)
             split = table.split if table.columns.split is None else image.split
             reason, message = image.problem or (BAD_ANNOTATION, objects if isinstance(objects, str) else "")
@@ -167,7 +137,6 @@ class BoxTableDriver(Driver):
         yield from (rejected_row(problem, table.split) for problem in gathered.problems)
 
     def keys(self, folder: Folder) -> Iterator[str]:
-        """See Driver; a key that follows itself is yielded once."""
         for table in self.tables:
             key_of, last, image = _Keys(table, folder).key, "", table.columns.image
             for record in table.file.all_records(frozenset({image})):
@@ -180,14 +149,7 @@ class BoxTableDriver(Driver):
                         yield key
                     last = key
 
-    def unnamed(self, folder: Folder, mode: Unnamed, skipped: dict[str, int]) -> Iterator[ListingRow] | None:
-        if mode == "reject":
-            return None
-        keys, why = self.keys(folder), "that no table names"
-        return unnamed_images(folder, keys, self.unnamed_row, skipped, is_whole=self.is_whole, why=why)
-
     def unnamed_row(self, key: str, entry: Entry, skipped: dict[str, int], which: str = "") -> Iterator[ListingRow]:
-        del which
         split = self.tables[0].split if len(self.tables) == 1 else None
         what = "no table names the image; add a record for it"
         negative: tuple[Any, ...] = ([], *(None,) * (len(self.fields) - 1))
@@ -209,7 +171,6 @@ class _Keys:
         self._last: tuple[object, str] | None = None
 
     def key(self, text: object) -> str:
-        """Return an image's key; see PathRule.key."""
         if self._last is None or self._last[0] != text:
             self._last = text, self._paths.key(text)
         return self._last[1]

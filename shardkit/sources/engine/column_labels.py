@@ -84,21 +84,14 @@ def _as_facts(options: Mapping[str, Any], origin: Column) -> dict[str, Any]:
 
 @dataclass(frozen=True, slots=True)
 class NamedNumbers:
-    """Class numbers in paths with their names.
-
-    Attributes:
-        source: Where the numbers come from.
-        names: The names by number, '' for none.
-        file: The file that has them.
-    """
+    """Class numbers in paths with their names."""
 
     source: ByKey
-    names: tuple[str, ...]
-    file: str
+    names: tuple[str, ...]  # the names by number, '' for none
+    file: str  # the file that has them
 
     @classmethod
     def open(cls, tree: Folder, label: Labels, source: ByKey) -> "NamedNumbers":
-        """Return the names of numbers in a file of SOURCE."""
         names, in_file = names_by_number(tree, label.names)
         start = label.first if in_file is None else in_file
         if not names or start is None:

@@ -26,40 +26,26 @@ _UNCERTAIN = "records with an uncertain label (-1)"
 
 @dataclass(frozen=True, slots=True)
 class Columns:
-    """The roles of a table's columns, by their indexes.
-
-    Attributes:
-        names: Names of all columns.
-        image: The column of image paths.
-        labels: How labels are read.
-        split: The column of splits; None if there is none, or if it assigns none.
-        discards: The column that may hold DISCARD instead of a split; None for none.
-        group: The column of groups; None for none.
-        features: Columns that become features, and their types.
-        left_out: Columns that are not read.
-        holds_text: Whether every value is text, as in CSV files.
-        split_numbers: The splits that numbers in the column of splits stand for; {} if it holds names.
-    """
+    """The roles of a table's columns, by their indexes."""
 
     names: tuple[str, ...]
     image: int
     labels: Labels
-    split: int | None
-    discards: int | None
-    group: int | None
-    features: tuple[tuple[int, pa.DataType], ...]
-    left_out: tuple[int, ...]
-    holds_text: bool
+    split: int | None  # the column of splits; None if there is none, or if it assigns none
+    discards: int | None  # the column that may hold DISCARD instead of a split; None for none
+    group: int | None  # the column of groups; None for none
+    features: tuple[tuple[int, pa.DataType], ...]  # columns that become features, and their types
+    left_out: tuple[int, ...]  # columns that are not read
+    holds_text: bool  # whether every value is text, as in CSV files
+    # The splits that numbers in the column of splits stand for; {} if it holds names
     split_numbers: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def schema(self) -> pa.Schema:
-        """Schema of the table's listing."""
         return pa.schema([*LISTING_SCHEMA, LINE, *self.fields])
 
     @property
     def fields(self) -> list[pa.Field]:
-        """Columns that the listing adds to LISTING_SCHEMA: of labels, groups and features."""
         fields = [] if self.labels.field is None else [self.labels.field]
         if self.group is not None:
             fields.append(GROUP)
@@ -89,11 +75,9 @@ class Columns:
 
     @property
     def used_names(self) -> list[str]:
-        """Names of the columns that have a role."""
         return [self.names[i] for i in sorted(self._used)]
 
     def describe(self) -> str:
-        """Return a phrase for the user that names the roles."""
         parts = [f"the image from column {self.names[self.image]!r}", self.labels.describe()]
         if self.split is not None:
             parts.append(f"the split from {self.names[self.split]!r}")
@@ -147,7 +131,6 @@ class Columns:
         return _UNCERTAIN if self.labels.is_dropped(record.values) else None
 
     def annotation_reader(self) -> AnnotationReader:
-        """Return the function that reads labels, groups and features."""
         labels, others = self.labels, self._others_reader()
         one_class = labels.field is None
 
@@ -158,7 +141,6 @@ class Columns:
         return annotation
 
     def _others_reader(self) -> Callable[[Sequence[Any]], list[Any]]:
-        """Return the function that reads groups and features."""
         names = self.names
         features = [(i, type_, converter(type_, holds_text=self.holds_text)) for i, type_ in self.features]
 
@@ -176,7 +158,6 @@ class Columns:
         return others
 
     def split_of(self, values: Sequence[Any]) -> str | None:
-        """Return the split that a record names; None without a column of splits."""
         return None if self.split is None else self._split(values[self.split])
 
     def _split(self, value: Any) -> str:

@@ -1,19 +1,29 @@
 """What enumerates the examples of a reading; `TreeDriver` lists the images of folders."""
 
+import abc
+import posixpath
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any, ClassVar
 
 import pyarrow as pa
 
-from shardkit.naming import printable
+from shardkit.naming import IMAGE_ENDINGS, printable
 from shardkit.options.words import named
 from shardkit.reject_reasons import NO_LABEL
 from shardkit.sources.engine.accounting import Accounting
-from shardkit.sources.engine.image_rows import image_rows
-from shardkit.sources.file_names import is_ignored
+from shardkit.sources.engine.rows import UNNAMED, unnamed_images
+from shardkit.sources.file_names import ending, is_ignored
 from shardkit.sources.formats.record import RecordTable
-from shardkit.sources.listing import ListingRow, count_skipped
+from shardkit.sources.formats.unsupported_images import is_video, unsupported_format
+from shardkit.sources.listing import (
+    BadRecord,
+    ListingRow,
+    RecordProblem,
+    count_skipped,
+    rejected_row,
+    unicode_problem,
+)
 from shardkit.sources.readings.values import Unnamed
 from shardkit.sources.walking import ancestors, are_of_dataset, children, is_dataset, is_image, join
 from shardkit.storage import Entry, Folder
@@ -22,39 +32,36 @@ from shardkit.storage import Entry, Folder
 Complete = Callable[[ListingRow], ListingRow]
 
 
-class Driver(Protocol):
-    """What enumerates examples. Instances are small and are pickled.
+class Driver(abc.ABC):
+    """What enumerates examples. Instances are small and are pickled."""
 
-    Attributes:
-        fields: Columns that its rows have besides LISTING_SCHEMA.
-        names_images: Whether its records name the images, so that others may be in the folders.
-        classes: Class names in label order, if its files define them.
-        used: Globs of its files, besides the images.
-    """
+    __slots__ = ()
+    names_images: ClassVar[bool] = True  # whether its records name the images, so that others may be in the folders
 
     @property
     def fields(self) -> tuple[pa.Field, ...]:
-        """See above."""
-
-    @property
-    def names_images(self) -> bool:
-        """See above."""
+        """Columns that its rows have besides LISTING_SCHEMA."""
+        return ()
 
     @property
     def classes(self) -> tuple[str, ...] | None:
-        """See above."""
+        """Class names in label order, if its files define them."""
+        return None
 
     @property
     def used(self) -> tuple[str, ...]:
-        """See above."""
+        """Globs of its files, besides the images."""
+        return ()
 
     def describe(self) -> str:
         """Return a phrase for the user that says how its files are read; '' for nothing."""
         return ""
 
+    @abc.abstractmethod
     def parts(self, folder: Folder) -> Sequence[Any]:
         """Return the parts that are listed in parallel."""
 
+    @abc.abstractmethod
     def rows(self, folder: Folder, part: Any, complete: Complete, skipped: dict[str, int]) -> Iterator[ListingRow]:
         """Yield the rows of a part, with the facts of their keys; count what is left out."""
 
@@ -65,37 +72,52 @@ class Driver(Protocol):
 
         None if `rows` gives the rows of the part.
         """
-        del folder, part, complete, skipped, num_rows
         return None
 
     def keys(self, folder: Folder) -> Iterator[str]:
         """Yield the keys that its records name."""
-        del folder
         return iter(())
 
     def unnamed(self, folder: Folder, mode: Unnamed, skipped: dict[str, int]) -> Iterator[ListingRow] | None:
         """Yield the rows of the images that neither its records name nor its parts list; None to compare all `keys`."""
-        del folder, mode, skipped
         return None
 
     def unnamed_row(
         self, key: str, entry: Entry, skipped: dict[str, int], which: str = "no record names"
     ) -> Iterator[ListingRow]:
         """Yield the row of such an image, if it has one; `which` says that no record names it, before the object."""
-        del skipped
         message = f"{which} it; add a record for it, or leave it out with {named('ignore')}"
         yield ListingRow(key, None, None, entry.num_bytes, entry.mtime_ns, NO_LABEL, message)
 
     def listed_folders(self, part: Any) -> Sequence[str]:
-        del part
         return ()
 
     def sliceable_folder(self, part: Any) -> str | None:
-        del part
         return None
 
     def divided(self, part: Any) -> Sequence[Any]:
         return [part]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RecordDriver(Driver):
+    """Enumerates the images that records of annotations name."""
+
+    is_whole: bool = False  # whether images in other folders are counted: if SOURCE is a folder that has the images
+    class_names: tuple[str, ...] | None = None  # class names in label order; None if the files do not order them
+
+    why_unnamed: ClassVar[str] = UNNAMED  # end of the phrase for images that no record names
+
+    @property
+    def classes(self) -> tuple[str, ...] | None:
+        return self.class_names
+
+    def unnamed(self, folder: Folder, mode: Unnamed, skipped: dict[str, int]) -> Iterator[ListingRow] | None:
+        """See Driver; images next to others that a record names."""
+        if mode == "reject":
+            return None
+        keys, whole, why = self.keys(folder), self.is_whole, self.why_unnamed
+        return unnamed_images(folder, keys, self.unnamed_row, skipped, is_whole=whole, why=why)
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,29 +135,18 @@ class TreePart:
 
 @dataclass(frozen=True, slots=True)
 class TreeDriver(Driver):
-    """Lists the images of folders.
+    """Lists the images of folders."""
 
-    Attributes:
-        depth: Number of levels of folders that are parts: those that facts are taken from.
-        excluded: Path that is not listed, because it is the output; None for none.
-        are_labels: Whether the folders of the last level are labels: those without an image are counted, and pictures
-            next to them in formats that are not read are counted, not rejected.
-        explained: Globs of the files that facts come from, below the source.
-        root: Folder below the source that paths start at.
-        is_strict: Whether other files are counted as not explained.
-    """
-
-    depth: int = 1
-    excluded: str | None = None
+    depth: int = 1  # number of levels of folders that are parts: those that facts are taken from
+    excluded: str | None = None  # path that is not listed, because it is the output; None for none
+    # Whether the folders of the last level are labels: those without an image are counted, and pictures next to them in
+    # formats that are not read are counted, not rejected
     are_labels: bool = True
-    explained: tuple[str, ...] = ()
-    root: str = ""
-    is_strict: bool = False
+    explained: tuple[str, ...] = ()  # globs of the files that facts come from, below the source
+    root: str = ""  # folder below the source that paths start at
+    is_strict: bool = False  # whether other files are counted as not explained
 
-    fields = ()
     names_images = False
-    classes = None
-    used = ()
 
     def parts(self, folder: Folder) -> list[TreePart]:
         """See Driver; the folders at `depth`, and those above for the images next to them."""
@@ -158,7 +169,6 @@ class TreeDriver(Driver):
         return part.path
 
     def rows(self, folder: Folder, part: TreePart, complete: Complete, skipped: dict[str, int]) -> Iterator[ListingRow]:
-        """See Driver; files sorted by name, folder by folder."""
 
         def row(path: str, entry: Entry) -> ListingRow:
             return complete(ListingRow(path, None, None, entry.num_bytes, entry.mtime_ns))
@@ -194,7 +204,6 @@ class TreeDriver(Driver):
                 yield from self._files(folder, inner, (*above, here), recursive=True)
 
     def _accounted(self, files: Iterator[tuple[str, Entry]], skipped: dict[str, int]) -> Iterator[tuple[str, Entry]]:
-        """Yield the files that no fact comes from; count those that nothing explains."""
         accounting = Accounting(self.explained, self.root)
         for path, entry in files:
             if is_image(path):
@@ -203,3 +212,80 @@ class TreeDriver(Driver):
                 if self.is_strict:
                     accounting.count(path, skipped)
                 yield path, entry
+
+
+def image_rows(
+    files: Iterable[tuple[str, Entry]],
+    split: str | None,
+    row: Callable[[str, Entry], ListingRow],
+    skipped: dict[str, int],
+    *,
+    rejects_others: bool = True,
+) -> Iterator[ListingRow]:
+    """Yield the rows of images, and of pictures in a format that is not read; count the other files.
+
+    Videos are counted next to at least as many images; else they are rejected, so that no class of videos vanishes.
+    With `rejects_others`, pictures in other formats are rejected, not counted, unless an image next to them has their
+    name: they are what it was made from (1.CR2, 1.jpg, 1.psd).
+    """
+    waiting: list[tuple[str, RecordProblem, Entry]] = []  # files that the next image may be made from
+    videos: list[tuple[str, RecordProblem, Entry]] = []
+    num_images, last = 0, ""
+    for path, entry in files:
+        kind = ending(entry.name)
+        is_image = kind in IMAGE_ENDINGS
+        problem = unicode_problem(path) if is_image else unsupported_format(path) if rejects_others else None
+        if problem is not None and not is_image:
+            if _stem(path) == _stem(last):
+                count_skipped(skipped, _original(kind))
+            else:
+                waiting.append((path, problem, entry))
+            continue
+        if is_image:
+            num_images, last = num_images + 1, path
+        if waiting:
+            yield from _others(waiting, path if is_image else "", split, skipped, videos)
+            waiting.clear()
+        if problem is not None:
+            yield rejected_row(problem, split, entry)
+        elif not is_image:
+            count_skipped(skipped, kind)
+        else:
+            try:
+                yield row(path, entry)
+            except BadRecord as error:
+                yield rejected_row(RecordProblem(path, error.reason, str(error)), split, entry)
+    yield from _others(waiting, "", split, skipped, videos)
+    for path, problem, entry in videos:
+        if len(videos) <= num_images:
+            count_skipped(skipped, ending(path))
+        else:
+            yield rejected_row(problem, split, entry)
+
+
+def _others(
+    waiting: list[tuple[str, RecordProblem, Entry]],
+    image: str,
+    split: str | None,
+    skipped: dict[str, int],
+    videos: list[tuple[str, RecordProblem, Entry]],
+) -> Iterator[ListingRow]:
+    """Yield the rows of files in formats that are not read; count those that have the name of the image behind them.
+
+    Videos are added to `videos`.
+    """
+    for path, problem, entry in waiting:
+        if _stem(path) == _stem(image):
+            count_skipped(skipped, _original(ending(path)))
+        elif is_video(path):
+            videos.append((path, problem, entry))
+        else:
+            yield rejected_row(problem, split, entry)
+
+
+def _stem(path: str) -> str:
+    return posixpath.splitext(path)[0]
+
+
+def _original(kind: str) -> str:
+    return f"of the same name as an image ({kind})"

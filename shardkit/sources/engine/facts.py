@@ -6,14 +6,14 @@ import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cache, partial
-from typing import Any, Protocol, TypeAlias
+from typing import Any, Literal, Protocol, TypeAlias
 
 import pyarrow as pa
 
 from shardkit.errors import DataError
 from shardkit.naming import printable, split_name_problem
 from shardkit.reject_reasons import BAD_LABEL, BAD_SPLIT, NO_LABEL
-from shardkit.sources.columns import GROUP, UNLABELLED, feature_field, target_field
+from shardkit.sources.columns import target_field
 from shardkit.sources.engine.split_words import split_of_name
 from shardkit.sources.formats.column_names import split_of_text
 from shardkit.sources.formats.tables.values import is_number
@@ -27,29 +27,6 @@ Values: TypeAlias = Callable[[str], Any]  # from a key to its value; None for no
 # Values by key that this process has read, by what identifies them: a worker lists many parts of one source.
 _READ: dict[tuple[str, str], Any] = {}
 _MAX_READ = 8
-
-
-class Fact(Protocol):
-    """A fact, pickled with its source.
-
-    Attributes:
-        column: The column of LISTING_SCHEMA that it fills, "split" or "label_name"; "" for columns of its own.
-        fields: The columns of its own.
-    """
-
-    @property
-    def column(self) -> str:
-        """See above."""
-
-    @property
-    def fields(self) -> tuple[pa.Field, ...]:
-        """See above."""
-
-    def values(self, folder: Folder) -> Values:
-        """Return the function from a key to the column's value, or to a tuple of its own columns' values.
-
-        It raises BadRecord if the key gives no example.
-        """
 
 
 class ByKey(Protocol):
@@ -71,15 +48,10 @@ def once(folder: Folder, identity: str, read: Callable[[], Any]) -> Any:
 
 @dataclass(frozen=True, slots=True)
 class OfPath:
-    """Values from folders' and files' names.
-
-    Attributes:
-        origin: Which part of the path.
-        is_split: Whether the value is a split: then only words of splits, or those of the map, are values.
-    """
+    """Values from folders' and files' names."""
 
     origin: PathPart | PathRegex | Constant
-    is_split: bool = False
+    is_split: bool = False  # whether the value is a split: then only words of splits, or those of the map, are values
 
     def values(self, folder: Folder) -> Values:
         origin = self.origin
@@ -131,7 +103,6 @@ def _mapped(names: Mapping[str, str | None], text: str) -> str | None:
 
 
 def _split_named(names: Mapping[str, str | None], folder: Folder, text: str) -> str | None:
-    """Return the split of a name."""
     if names:
         if text in names:
             return names[text]
@@ -146,154 +117,92 @@ def _split_named(names: Mapping[str, str | None], folder: Folder, text: str) -> 
 
 
 @dataclass(frozen=True, slots=True)
-class LabelFact:
-    """The class of an example.
+class Fact:
+    """A fact that is added to examples by their keys, pickled with its source."""
 
-    Attributes:
-        source: Where it comes from.
-        place: What to say where a label is missing.
-        unlabelled: Globs of the images whose path gives no label, whatever it is.
-    """
+    source: ByKey | None  # values, or tuples of as many as there are fields; None for nulls
+    fields: tuple[pa.Field, ...] = ()  # columns of its own
+    column: Literal["", "label_name", "split"] = ""  # the column of LISTING_SCHEMA that it fills instead
+    reason: str = ""  # of images without a class or split; LEFT_OUT: they are counted only
+    missing: str = ""  # what to say of them
+    unlabelled: tuple[IgnoreGlob, ...] = ()  # globs of the images whose path gives no label, whatever it is
 
-    source: ByKey
-    place: str
-    unlabelled: tuple[IgnoreGlob, ...] = ()
-
-    column = "label_name"
-    fields = ()
-
-    def values(self, folder: Folder) -> Values:
-        values = self.source.values(folder)
-
-        def label(key: str) -> str | None:
-            name: str | None = None if any(glob.matches(key) for glob in self.unlabelled) else values(key)
-            if name is None:
-                raise BadRecord(NO_LABEL, self.place)
-            return name
-
-        return label
-
-
-@dataclass(frozen=True, slots=True)
-class NumberFact:
-    """The number of an example, for regression.
-
-    Attributes:
-        source: Where its text comes from.
-        place: What to say where it is missing.
-    """
-
-    source: ByKey
-    place: str
-
-    column = ""
-    fields = (target_field(1),)
+    @property
+    def names_examples(self) -> bool:
+        """Whether images without a value are no examples."""
+        return self.reason == LEFT_OUT
 
     def values(self, folder: Folder) -> Values:
-        values = self.source.values(folder)
-
-        def numbers(key: str) -> tuple[list[float]]:
-            text = values(key)
-            if text is None:
-                raise BadRecord(NO_LABEL, self.place)
-            if not is_number(text) or not math.isfinite(float(text)):
-                raise BadRecord(
-                    BAD_LABEL, f"the label {printable(text)!r} is no number; correct it, or say `kind: class`"
-                )
-            return ([float(text)],)
-
-        return numbers
-
-
-@dataclass(frozen=True, slots=True)
-class SplitFact:
-    """The split of an example.
-
-    Attributes:
-        source: Where it comes from.
-        place: What to say where it is missing.
-        leaves_out: Whether images without a split are left out and counted, not rejected.
-    """
-
-    source: ByKey
-    place: str
-    leaves_out: bool = False
-
-    column = "split"
-    fields = ()
-
-    def values(self, folder: Folder) -> Values:
-        values, problem_of = self.source.values(folder), cache(split_name_problem)
-
-        def split(key: str) -> str:
-            name: str | None = values(key)
-            if name is None:
-                raise BadRecord(LEFT_OUT if self.leaves_out else BAD_SPLIT, self.place)
-            if problem := problem_of(name):
-                raise BadRecord(BAD_SPLIT, problem)
-            return name
-
-        return split
-
-
-@dataclass(frozen=True, slots=True)
-class ColumnFact:
-    """A fact in columns of its own: the group, or a further feature.
-
-    Attributes:
-        fields: The columns.
-        source: Where the values come from: one, or a tuple of as many as there are columns.
-    """
-
-    fields: tuple[pa.Field, ...]
-    source: ByKey
-
-    column = ""
-
-    def values(self, folder: Folder) -> Values:
-        values, nulls = self.source.values(folder), (None,) * len(self.fields)
+        """Return the function from a key to the column's value, or to the values of its own columns."""
+        values, nulls = self.source.values(folder) if self.source else _nothing, (None,) * len(self.fields)
 
         def columns(key: str) -> tuple[Any, ...]:
             value = values(key)
             return nulls if value is None else value if isinstance(value, tuple) else (value,)
 
-        return columns
+        return self._names(values) if self.column else columns
+
+    def _names(self, values: Values) -> Values:
+        problem_of = cache(split_name_problem) if self.column == "split" else _nothing
+        globs = self.unlabelled
+
+        def name(key: str) -> str:
+            is_unlabelled = globs and any(glob.matches(key) for glob in globs)
+            found: str | None = None if is_unlabelled else values(key)
+            if found is None:
+                raise BadRecord(self.reason, self.missing)
+            if problem := problem_of(found):
+                raise BadRecord(BAD_SPLIT, problem)
+            return found
+
+        return name
 
 
-def group_fact(source: ByKey) -> ColumnFact:
-    """Return the fact that names the examples that stay in one split."""
-    return ColumnFact((GROUP,), source)
-
-
-def text_feature(name: str, source: ByKey) -> ColumnFact:
-    """Return a feature of text."""
-    return ColumnFact((feature_field(name, pa.string()),), source)
+def _nothing(_: str) -> None:
+    return None
 
 
 @dataclass(frozen=True, slots=True)
-class NoLabels:
-    """The mark that examples have no labels at all."""
+class Numbers:
+    """Texts that are numbers, as targets of one number."""
 
-    column = ""
-    fields = (UNLABELLED,)
+    source: ByKey
+    missing: str  # what to say of images without a text
 
     def values(self, folder: Folder) -> Values:
-        del folder
-        return lambda _: (None,)
+        """See ByKey."""
+        values = self.source.values(folder)
+
+        def numbers(key: str) -> tuple[list[float]]:
+            text = values(key)
+            if text is None:
+                raise BadRecord(NO_LABEL, self.missing)
+            if not is_number(text) or not math.isfinite(float(text)):
+                msg = f"the label {printable(text)!r} is no number; correct it, or say `kind: class`"
+                raise BadRecord(BAD_LABEL, msg)
+            return ([float(text)],)
+
+        return numbers
 
 
-def no_label(origin: Origin) -> str:
-    """Return what to say of an image to which an origin gives no label."""
+def label_fact(origin: Origin, source: ByKey, unlabelled: tuple[IgnoreGlob, ...], *, of_numbers: bool = False) -> Fact:
+    """Return the class of an example, or its number for regression."""
+    missing = "nothing gives the image a label; add a record for it, or leave it out"
     if isinstance(origin, PathPart):
-        return "the image lies outside every label folder; move it into one"
-    if isinstance(origin, PathRegex):
+        missing = "the image lies outside every label folder; move it into one"
+    elif isinstance(origin, PathRegex):
         what = f"{printable(origin.regex)!r} is not found in it"
-        return f"the file's name has no label: {what}; correct the expression, or rename the file"
-    return "nothing gives the image a label; add a record for it, or leave it out"
+        missing = f"the file's name has no label: {what}; correct the expression, or rename the file"
+    if of_numbers:
+        return Fact(Numbers(source, missing), (target_field(1),))
+    return Fact(source, (), "label_name", NO_LABEL, missing, unlabelled)
 
 
-def no_split(origin: Origin) -> str:
-    """Return what to say of an image to which an origin gives no split."""
-    if isinstance(origin, PathPart):
-        return "the image lies outside the split folders; move it into one"
-    return "nothing gives the image a split where other images have one; add it, or say `rest`"
+def split_fact(origin: Origin, source: ByKey, *, names_examples: bool) -> Fact:
+    """Return the split of an example; images without one are no examples if its records name these."""
+    missing = "nothing gives the image a split where other images have one; add it, or say `rest`"
+    if names_examples:
+        missing = "images that no list of splits names"
+    elif isinstance(origin, PathPart):
+        missing = "the image lies outside the split folders; move it into one"
+    return Fact(source, (), "split", LEFT_OUT if names_examples else BAD_SPLIT, missing)

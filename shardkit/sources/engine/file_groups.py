@@ -20,29 +20,21 @@ _WILD = frozenset("*?[")
 
 @dataclass(frozen=True)
 class FileGroup:
-    """Files of annotations, and where their images are.
+    """Files of annotations, and where their images are."""
 
-    Attributes:
-        globs: Globs of the files; one if `images` is a folder.
-        images: The folder of the images: a file has the path of its image below it. None: its image has its name, and
-            is in the nearest folder.
-        below: Folder that holds the images, if `images` is None.
-        split: The split of all images; None if the files do not give it.
-    """
-
-    globs: tuple[str, ...]
+    globs: tuple[str, ...]  # globs of the files; one if `images` is a folder
+    # The folder of the images: a file has the path of its image below it. None: its image has its name, and is in the
+    # nearest folder
     images: str | None = None
-    below: str = ""
-    split: str | None = None
+    below: str = ""  # folder that holds the images, if `images` is None
+    split: str | None = None  # the split of all images; None if the files do not give it
 
     @cached_property
     def place(self) -> str:
-        """The folder of the files: what is before the first wildcard."""
         return place_of(self.globs[0])
 
     @cached_property
     def is_deep(self) -> bool:
-        """Whether files and images may be in folders below."""
         return self.images is None or "/" in self.globs[0][len(self.place) :].strip("/")
 
 
@@ -60,25 +52,18 @@ def place_of(glob: str) -> str:
 
 @dataclass(slots=True)
 class GroupFiles:
-    """The files of a group, as one host sees them.
+    """The files of a group, as one host sees them."""
 
-    Attributes:
-        pairs: The files with an image; if it is searched, all files.
-        images_of: Path and entry of the images of each file: several if they differ in their endings.
-        files_alone: The files without image.
-        images_alone: The images without file; if they are searched, all images.
-        folders: Folders below that are not listed.
-        skipped: Number of other files by ending.
-        nearest: What searches the images; None if a folder has them by the same paths.
-    """
-
+    # The files with an image; if it is searched, all files
     pairs: list[tuple[str, Entry]] = field(default_factory=list)
+    # Path and entry of the images of each file: several if they differ in their endings
     images_of: dict[str, list[tuple[str, Entry]]] = field(default_factory=dict)
-    files_alone: dict[str, Entry] = field(default_factory=dict)
+    files_alone: dict[str, Entry] = field(default_factory=dict)  # the files without image
+    # The images without file; if they are searched, all images
     images_alone: dict[str, Entry] = field(default_factory=dict)
-    folders: list[str] = field(default_factory=list)
-    skipped: dict[str, int] = field(default_factory=dict)
-    nearest: "NearestImages | None" = None
+    folders: list[str] = field(default_factory=list)  # folders below that are not listed
+    skipped: dict[str, int] = field(default_factory=dict)  # number of other files by ending
+    nearest: "NearestImages | None" = None  # what searches the images; None if a folder has them by the same paths
 
     @property
     def num_files(self) -> int:
@@ -96,10 +81,9 @@ def scan_group(
     """
     files = GroupFiles()
     labels = dict(matching_files(tree, group.globs, side_files))
-    left_out = () if images.excluded is None else (images.excluded,)
     if group.images is None:
         files.pairs = [*labels.items()]
-        for path, entry in files_below(folder, group.below, left_out):
+        for path, entry in files_below(folder, group.below, images.left_out):
             if is_image(entry.name):
                 files.images_alone[path] = entry
             elif path not in labels:
@@ -108,7 +92,9 @@ def scan_group(
         return files
     by_stem: dict[str, list[tuple[str, Entry]]] = {}
     start = len(group.images) + 1 if group.images else 0
-    listed = files_below(folder, group.images, left_out) if group.is_deep else _files_in(folder, group.images, files)
+    listed = (
+        files_below(folder, group.images, images.left_out) if group.is_deep else _files_in(folder, group.images, files)
+    )
     for path, entry in listed:
         if ending(entry.name) in IMAGE_ENDINGS:
             by_stem.setdefault(posixpath.splitext(path[start:])[0], []).append((path, entry))
@@ -168,7 +154,6 @@ def fits(glob: str, path: str) -> bool:
 
 
 def _is_flat(glob: str) -> bool:
-    """Return whether the files of a glob are in one folder."""
     return "/" not in glob[len(place_of(glob)) :].strip("/")
 
 
@@ -192,7 +177,6 @@ class NearestImages:
     """The images of files by their names: next to it, the only one of its name, what it says, or the nearest one."""
 
     def __init__(self, folder: Folder, images: Mapping[str, Entry]) -> None:
-        """Index the images."""
         self.images = images
         self.names = NameIndex(folder, images)
 

@@ -2,14 +2,14 @@
 
 from collections import Counter
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from itertools import islice
 from typing import cast
 
 from shardkit.errors import CallError, DataError
 from shardkit.naming import printable
-from shardkit.sources.engine.annotation_opening import SPLITS, field_of_images, with_origin
-from shardkit.sources.engine.facts import SplitFact
+from shardkit.sources.engine.annotation_opening import SPLITS, field_of_images
+from shardkit.sources.engine.binding import Binding
 from shardkit.sources.engine.file_groups import (
     FileGroup,
     NearestImages,
@@ -19,12 +19,10 @@ from shardkit.sources.engine.file_groups import (
 )
 from shardkit.sources.engine.image_file_rows import FileReader
 from shardkit.sources.engine.image_files import ImageFileDriver
-from shardkit.sources.engine.images import ImagePaths
-from shardkit.sources.engine.lists import OfLists
 from shardkit.sources.formats.class_files import class_files_in, read_class_file
 from shardkit.sources.formats.one_image import ImageFormat
 from shardkit.sources.formats.registry import IMAGE_FORMATS
-from shardkit.sources.readings.values import Annotation, Listed, Reading
+from shardkit.sources.readings.values import Annotation, Listed
 from shardkit.sources.walking import file_or_folder, join, parent_of
 from shardkit.storage import Folder
 
@@ -33,130 +31,107 @@ _KEYPOINTS, _NUMBERS = "keypoints", "numbers"  # options of formats whose classe
 _BOXED = "boxed"  # the option that says what happens to images with boxes where classes of images are read
 
 
-@dataclass(slots=True)
-class ImageFileOpening:
-    """Opens the files of one format.
-
-    Attributes:
-        tree: SOURCE, where the globs of the files start.
-        folder: The folder that keys start at.
-        images: Which files are examples.
-        reading: The reading, which opening completes.
-        lists: The lists that name the examples; None for none.
-        by_lists: What they give; None for none.
-        files_tree: The folder that the globs of the files start at.
-    """
-
-    tree: Folder
-    folder: Folder
-    images: ImagePaths
-    reading: Reading
-    lists: OfLists | None
-    by_lists: SplitFact | None
-    files_tree: Folder = field(init=False)
-
-    def driver(self, origin: Annotation) -> ImageFileDriver:
-        """Return what enumerates the images."""
-        kind = IMAGE_FORMATS[origin.format]
-        url = f"{self.folder.url.rstrip('/')}/"
-        is_elsewhere = all(glob.startswith(url) for glob in origin.files)  # SOURCE is a file that names other folders
-        self.files_tree = self.folder if is_elsewhere else self.tree
-        globs = tuple(glob.removeprefix(url) for glob in origin.files)
-        self._check_files(kind, globs)
-        complete = origin if origin.match else self._with_images(kind, origin, globs)
-        names, complete = self._with_names(kind, complete, globs)
-        self.reading = with_origin(self.reading, origin, complete)
-        splits = self.reading.split.lists if isinstance(self.reading.split, Listed) else {}
-        groups: tuple[FileGroup, ...] = (FileGroup(globs, None, complete.images),)
-        if complete.match == "path":
-            pairs = zip(origin.files, globs, strict=True)
-            of_globs = ((glob, complete.bases.get(one, complete.images), splits.get(one)) for one, glob in pairs)
-            groups = tuple(FileGroup((glob,), images, split=split) for glob, images, split in of_globs)
-        named = "\n".join(names.get(number, "") for number in range(max(names, default=-1) + 1))
-        reader = FileReader(
-            self.files_tree,
-            kind,
-            {**complete.options, "names": named} if kind.numbers_classes else complete.options,
-            self.reading.without_annotation,
+def image_file_driver(at: Binding, origin: Annotation) -> ImageFileDriver:
+    """Return what enumerates the images."""
+    kind = IMAGE_FORMATS[origin.format]
+    url = f"{at.folder.url.rstrip('/')}/"
+    is_elsewhere = all(glob.startswith(url) for glob in origin.files)  # SOURCE is a file that names other folders
+    tree = at.folder if is_elsewhere else at.tree
+    globs = tuple(glob.removeprefix(url) for glob in origin.files)
+    if next(matching_files(tree, globs, kind.side_files), None) is None:
+        glob = printable(globs[0])
+        msg = (
+            f"{tree.url}: no file matches {glob}, which the reading names; without a single "
+            f"{kind.ending} file of {kind.title}, no image has an annotation"
         )
-        if self.reading.boxes is None:
-            reader = self._with_field(reader, complete, globs)
-        return ImageFileDriver(
-            reader,
-            groups,
-            self.images,
-            splits_of_folders=complete.options.get(SPLITS) == "folders",
-            split_of_globs=tuple(splits.items()) if complete.match == "end" else (),
-            class_names=tuple(names.values()) or None,
-            named_by=_named_by(complete.names, names) if kind.numbers_classes else "",
-            lists=self.lists,
-            by_lists=self.by_lists,
-        )
+        raise CallError(msg)
+    complete = origin if origin.match else _with_images(at, tree, kind, origin, globs)
+    names, complete = _with_names(at, kind, complete, globs)
+    at.complete(origin, complete)
+    splits = at.reading.split.lists if isinstance(at.reading.split, Listed) else {}
+    groups: tuple[FileGroup, ...] = (FileGroup(globs, None, complete.images),)
+    if complete.match == "path":
+        pairs = zip(origin.files, globs, strict=True)
+        of_globs = ((glob, complete.bases.get(one, complete.images), splits.get(one)) for one, glob in pairs)
+        groups = tuple(FileGroup((glob,), images, split=split) for glob, images, split in of_globs)
+    named = "\n".join(names.get(number, "") for number in range(max(names, default=-1) + 1))
+    reader = FileReader(
+        tree,
+        kind,
+        {**complete.options, "names": named} if kind.numbers_classes else complete.options,
+        at.reading.without_annotation,
+    )
+    if at.reading.boxes is None:
+        reader = _with_field(at, reader, complete, globs)
+    return ImageFileDriver(
+        reader,
+        groups,
+        at.images,
+        splits_of_folders=complete.options.get(SPLITS) == "folders",
+        split_of_globs=tuple(splits.items()) if complete.match == "end" else (),
+        class_names=tuple(names.values()) or None,
+        named_by=_named_by(complete.names, names) if kind.numbers_classes else "",
+    )
 
-    def _check_files(self, kind: ImageFormat, globs: tuple[str, ...]) -> None:
-        if next(matching_files(self.files_tree, globs, kind.side_files), None) is None:
-            glob = printable(globs[0])
-            msg = (
-                f"{self.files_tree.url}: no file matches {glob}, which the reading names; without a single "
-                f"{kind.ending} file of {kind.title}, no image has an annotation"
-            )
+
+def _with_images(
+    at: Binding, tree: Folder, kind: ImageFormat, origin: Annotation, globs: tuple[str, ...]
+) -> Annotation:
+    """Return an origin with where the images of its files are: in one folder by the same paths, or the nearest."""
+    files = scan_group(tree, at.folder, FileGroup(globs), at.images, kind.side_files)
+    nearest = cast("NearestImages", files.nearest)
+    bases: dict[str, str] = {}
+    for one, glob in zip(origin.files, globs, strict=True):
+        place, found = place_of(glob), Counter[str | None]()
+        for path, _ in islice(matching_files(tree, (glob,), kind.side_files), _FIRST):
+            if key := nearest.find(path, ""):
+                found[_base_of(parent_of(key), parent_of(path)[len(place) :].strip("/"))] += 1
+        if len(found) != 1 or None in found:
+            return replace(origin, match="end")
+        bases[one] = str(next(iter(found)))
+    if len({*bases.values()}) < len(bases):
+        return replace(origin, match="end")  # the images of one folder are those of several kinds of files
+    first = next(iter(bases.values()))
+    others = {one: base for one, base in bases.items() if base != first}
+    return replace(origin, match="path", images=first, bases=others)
+
+
+def _with_names(
+    at: Binding, kind: ImageFormat, origin: Annotation, globs: tuple[str, ...]
+) -> tuple[Mapping[int, str], Annotation]:
+    """Return the names of classes by their numbers, and the origin with the file that gives them."""
+    classes = at.reading.classes
+    if not kind.numbers_classes:
+        return {}, origin
+    numbers = map(int, origin.options[_NUMBERS].split()) if _NUMBERS in origin.options else range(len(classes))
+    named = dict(zip(numbers, classes, strict=False))
+    places = [place for glob in globs for place in (place_of(glob), parent_of(place_of(glob)))]
+    path = origin.names or (None if classes else next(class_files_in(at.tree, iter(["", *places])), None))
+    if not path or file_or_folder(at.tree, path) is None:
+        if path and not classes:
+            msg = f"{at.tree.url}: there is no file {printable(path)}, which the reading names"
             raise CallError(msg)
+        return named, origin
+    found, num_keypoints = read_class_file(at.tree, path)
+    if classes and found != named:
+        msg = (
+            f"{join(at.tree.url, path)}: it names other classes ({', '.join(map(printable, found.values()))}) "
+            f"than the reading ({', '.join(map(printable, classes))}); make them agree"
+        )
+        raise DataError(msg)
+    options = {**origin.options, **({_KEYPOINTS: str(num_keypoints)} if num_keypoints else {})}
+    if [*found] != [*range(len(found))]:
+        options[_NUMBERS] = " ".join(map(str, found))
+    at.reading = replace(at.reading, classes=tuple(found.values()))
+    return found, replace(origin, names=path, options=options)
 
-    def _with_images(self, kind: ImageFormat, origin: Annotation, globs: tuple[str, ...]) -> Annotation:
-        """Return an origin with where the images of its files are: in one folder by the same paths, or the nearest."""
-        files = scan_group(self.files_tree, self.folder, FileGroup(globs), self.images, kind.side_files)
-        nearest = cast("NearestImages", files.nearest)
-        bases: dict[str, str] = {}
-        for one, glob in zip(origin.files, globs, strict=True):
-            place, found = place_of(glob), Counter[str | None]()
-            for path, _ in islice(matching_files(self.files_tree, (glob,), kind.side_files), _FIRST):
-                if key := nearest.find(path, ""):
-                    found[_base_of(parent_of(key), parent_of(path)[len(place) :].strip("/"))] += 1
-            if len(found) != 1 or None in found:
-                return replace(origin, match="end")
-            bases[one] = str(next(iter(found)))
-        if len({*bases.values()}) < len(bases):
-            return replace(origin, match="end")  # the images of one folder are those of several kinds of files
-        first = next(iter(bases.values()))
-        others = {one: base for one, base in bases.items() if base != first}
-        return replace(origin, match="path", images=first, bases=others)
 
-    def _with_names(
-        self, kind: ImageFormat, origin: Annotation, globs: tuple[str, ...]
-    ) -> tuple[Mapping[int, str], Annotation]:
-        """Return the names of classes by their numbers, and the origin with the file that gives them."""
-        classes = self.reading.classes
-        if not kind.numbers_classes:
-            return {}, origin
-        numbers = map(int, origin.options[_NUMBERS].split()) if _NUMBERS in origin.options else range(len(classes))
-        named = dict(zip(numbers, classes, strict=False))
-        places = [place for glob in globs for place in (place_of(glob), parent_of(place_of(glob)))]
-        path = origin.names or (None if classes else next(class_files_in(self.tree, iter(["", *places])), None))
-        if not path or file_or_folder(self.tree, path) is None:
-            if path and not classes:
-                msg = f"{self.tree.url}: there is no file {printable(path)}, which the reading names"
-                raise CallError(msg)
-            return named, origin
-        found, num_keypoints = read_class_file(self.tree, path)
-        if classes and found != named:
-            msg = (
-                f"{join(self.tree.url, path)}: it names other classes ({', '.join(map(printable, found.values()))}) "
-                f"than the reading ({', '.join(map(printable, classes))}); make them agree"
-            )
-            raise DataError(msg)
-        options = {**origin.options, **({_KEYPOINTS: str(num_keypoints)} if num_keypoints else {})}
-        if [*found] != [*range(len(found))]:
-            options[_NUMBERS] = " ".join(map(str, found))
-        self.reading = replace(self.reading, classes=tuple(found.values()))
-        return found, replace(origin, names=path, options=options)
-
-    def _with_field(self, reader: FileReader, origin: Annotation, globs: tuple[str, ...]) -> FileReader:
-        """Return the reader of the classes of whole images."""
-        files = matching_files(self.files_tree, globs, reader.format.side_files)
-        first = [reader.read(path, entry) for path, entry in islice(files, _FIRST)]
-        self.reading, chosen, has_several = field_of_images(self.reading, origin, first, self.files_tree.url)
-        keeps_boxed = origin.options.get(_BOXED) == "keep"
-        return replace(reader, attribute=chosen, has_several=has_several, keeps_boxed=keeps_boxed)
+def _with_field(at: Binding, reader: FileReader, origin: Annotation, globs: tuple[str, ...]) -> FileReader:
+    files = matching_files(reader.tree, globs, reader.format.side_files)
+    first = [reader.read(path, entry) for path, entry in islice(files, _FIRST)]
+    chosen, has_several = field_of_images(at, origin, first, reader.tree.url)
+    keeps_boxed = origin.options.get(_BOXED) == "keep"
+    return replace(reader, attribute=chosen, has_several=has_several, keeps_boxed=keeps_boxed)
 
 
 def _named_by(path: str, names: Mapping[int, str]) -> str:

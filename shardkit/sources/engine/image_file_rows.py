@@ -13,8 +13,7 @@ from shardkit.options.values import Missing
 from shardkit.reject_reasons import BAD_ANNOTATION, BAD_LABEL, NO_LABEL
 from shardkit.sources.columns import LABEL_NAMES
 from shardkit.sources.engine.drivers import Complete
-from shardkit.sources.engine.rows import annotated_rows, detection_fields, rejected_image
-from shardkit.sources.engine.unannotated import without_annotation
+from shardkit.sources.engine.rows import annotated_rows, detection_fields, rejected_image, without_annotation
 from shardkit.sources.file_names import encodable_path
 from shardkit.sources.formats.format import Options
 from shardkit.sources.formats.one_image import ImageFormat
@@ -31,35 +30,23 @@ _WITH_BOXES = (
 
 @dataclass(frozen=True, slots=True)
 class FileReader:
-    """Reads files of one image each.
+    """Reads files of one image each."""
 
-    Attributes:
-        tree: The folder that their paths start at.
-        format: The format.
-        options: Settings of the format.
-        policy: What happens to images without a file.
-        attribute: The attribute of images that gives their classes; None for boxes.
-        has_several: Whether an image may have several classes.
-        keeps_boxed: Whether a file with boxes gives its image a class, too.
-    """
-
-    tree: Folder
+    tree: Folder  # the folder that their paths start at
     format: ImageFormat
     options: Options = field(default_factory=lambda: MappingProxyType({}))
-    policy: Missing = "reject"
-    attribute: str | None = None
-    has_several: bool = False
-    keeps_boxed: bool = False
+    policy: Missing = "reject"  # what happens to images without a file
+    attribute: str | None = None  # the attribute of images that gives their classes; None for boxes
+    has_several: bool = False  # whether an image may have several classes
+    keeps_boxed: bool = False  # whether a file with boxes gives its image a class, too
 
     @property
     def fields(self) -> tuple[pa.Field, ...]:
-        """Columns of examples besides LISTING_SCHEMA."""
         if self.attribute is None:
             return detection_fields(self.format.object_fields)
         return (LABEL_NAMES,) if self.has_several else ()
 
     def read(self, path: str, entry: Entry) -> ImageRecord:
-        """Return what a file says about its image."""
         data = read_label_file(self.tree, path, entry.num_bytes, self.format.max_bytes)
         return ImageRecord(bad=data) if isinstance(data, str) else self.format.parse(data, self.options)
 
@@ -125,7 +112,6 @@ class FileReader:
             return rejected_row(RecordProblem(key, error.reason, str(error)), split, image)
 
     def _problem(self, record: ImageRecord, path: str, skipped: dict[str, int]) -> tuple[str, str] | None:
-        """Return why a file gives its image nothing: the reason and the message."""
         name = encodable_path(path)
         if record.bad:
             return BAD_ANNOTATION, f"{name}: {record.bad}; correct the file, or write it again"
@@ -143,7 +129,6 @@ class FileReader:
         return BAD_LABEL if num else NO_LABEL, f"{name} has {num or 'no'} classes of {self.attribute!r}; give it one"
 
     def unannotated(self, row: ListingRow, image: Entry, what: str, skipped: dict[str, int]) -> Iterator[ListingRow]:
-        """Yield the row of an image without a file, whose facts are in `row`, by the policy."""
         nulls = (None,) * (len(self.fields) - 1)
         negative = ([], *nulls, *row.extra) if self.attribute is None or self.has_several else ()
         yield from without_annotation(self.policy, row.key, row.split, image, what, skipped, negative)

@@ -9,28 +9,24 @@ from dataclasses import dataclass
 import pyarrow as pa
 
 from shardkit.naming import printable
-from shardkit.reject_reasons import MISSING
-from shardkit.sources.engine.drivers import Complete, Driver
-from shardkit.sources.engine.facts import SplitFact, Values
+from shardkit.sources.engine.drivers import Complete, RecordDriver
+from shardkit.sources.engine.facts import Fact, Values
 from shardkit.sources.engine.file_groups import FileGroup, GroupFiles, NearestImages, fits, scan_group
 from shardkit.sources.engine.image_file_rows import FileReader
 from shardkit.sources.engine.images import ImagePaths
-from shardkit.sources.engine.lists import OfLists
-from shardkit.sources.engine.rows import rejected_file
+from shardkit.sources.engine.lists import OfLists, row_without_image
+from shardkit.sources.engine.rows import count_others, rejected_file
 from shardkit.sources.engine.split_words import split_of_folders
-from shardkit.sources.engine.unannotated import unnamed_images
 from shardkit.sources.file_names import encodable_path, ending, stem_of
 from shardkit.sources.formats.record import ImageRecord
-from shardkit.sources.listing import ListingRow, RecordProblem, count_skipped, rejected_row
+from shardkit.sources.listing import ListingRow, count_skipped
 from shardkit.sources.readings.values import Unnamed
-from shardkit.sources.unlisted_images import count_unlisted_images
 from shardkit.sources.visibility import refuse_other_count
 from shardkit.sources.walking import num_slices, slice_bounds
 from shardkit.storage import Entry, Folder
 
 _REST = -1  # index of the part of a group that has the files and images without a partner
 _GROUPS_SHOWN = 8  # that `describe` names
-_UNNAMED = "that no annotation names"
 _MAX_KEPT = 100_000  # files: some 50 MB
 _last_scan: "dict[tuple[int, tuple[int, int]], GroupFiles]" = {}  # the last one of this process, for the next slice
 
@@ -51,42 +47,23 @@ class FilesPart:
 
 
 @dataclass(frozen=True, slots=True)
-class ImageFileDriver(Driver):
-    """Enumerates the images that files of annotations are for, and those that lack one.
-
-    Attributes:
-        reader: What reads the files.
-        groups: The files and the folders of their images.
-        images: Which files are images that may be examples.
-        splits_of_folders: Whether the last folder that is called like a split gives it: of the image, else of its file.
-        split_of_globs: The splits of the files that globs match, if images are found by their names.
-        class_names: Class names in label order; None if the files do not order them.
-        named_by: What the user should know about the names of classes, beginning with ','; '' for nothing.
-        lists: The lists that name the examples of groups without split; None for none.
-        by_lists: The split that they give; None for none.
-        is_whole: Whether images in other folders are counted.
-    """
+class ImageFileDriver(RecordDriver):
+    """Enumerates the images that files of annotations are for, and those that lack one."""
 
     reader: FileReader
     groups: tuple[FileGroup, ...]
     images: ImagePaths
+    # Whether the last folder that is called like a split gives it: of the image, else of its file
     splits_of_folders: bool = False
+    # The splits of the files that globs match, if images are found by their names
     split_of_globs: tuple[tuple[str, str], ...] = ()
-    class_names: tuple[str, ...] | None = None
-    named_by: str = ""
-    lists: OfLists | None = None
-    by_lists: SplitFact | None = None
-    is_whole: bool = False
-
-    names_images = True
+    named_by: str = ""  # what the user should know about the names of classes, beginning with ','; '' for nothing
+    lists: OfLists | None = None  # the lists that name the examples of groups without split; None for none
+    by_lists: Fact | None = None  # the split that they give; None for none
 
     @property
     def fields(self) -> tuple[pa.Field, ...]:
         return self.reader.fields
-
-    @property
-    def classes(self) -> tuple[str, ...] | None:
-        return self.class_names
 
     @property
     def used(self) -> tuple[str, ...]:
@@ -137,7 +114,6 @@ class ImageFileDriver(Driver):
     def rows(
         self, folder: Folder, part: FilesPart, complete: Complete, skipped: dict[str, int]
     ) -> Iterator[ListingRow]:
-        """See Driver; sorted by file."""
         group = self.groups[part.group]
         files = self._scan_once(folder, part)
         if self.by_lists is not None and group.split is None:
@@ -226,11 +202,8 @@ class ImageFileDriver(Driver):
         keys |= {key for one in files for key in one.images_alone}
         stems = set() if self._are_paths else {stem_of(path) for one in files for path in one.files_alone}
         for line, key in lists.keyed_lines(folder):
-            if key in keys or line.text in stems:
-                continue
-            name = encodable_path(f"{line.path}, line {line.line}")
-            message = f"there is no image {printable(line.text)!r}; restore it, or remove the line"
-            yield rejected_row(RecordProblem(name, MISSING, encodable_path(message)), line.value)
+            if key not in keys and line.text not in stems:
+                yield row_without_image(line)
 
     def keys(self, folder: Folder) -> Iterator[str]:
         """See Driver; of groups with a folder of images, also those without a file, which are listed with it."""
@@ -247,23 +220,20 @@ class ImageFileDriver(Driver):
                     yield key
 
     def unnamed(self, folder: Folder, mode: Unnamed, skipped: dict[str, int]) -> Iterator[ListingRow] | None:
-        return None if mode == "reject" else self._unnamed(folder, skipped)
+        if mode == "reject" or self.groups[0].images is None:
+            return RecordDriver.unnamed(self, folder, mode, skipped)
+        if self.is_whole:
+            self._count_others(folder, skipped)
+        return iter(())
 
-    def _unnamed(self, folder: Folder, skipped: dict[str, int]) -> Iterator[ListingRow]:
-        """Yield the rows of images that no file is for, next to others; count those in other folders."""
-        if self.groups[0].images is None:
-            yield from unnamed_images(folder, self.keys(folder), self.unnamed_row, skipped, is_whole=self.is_whole)
-            return
-        if not self.is_whole:
-            return
+    def _count_others(self, folder: Folder, skipped: dict[str, int]) -> None:
+        """Count the images in other folders than those of the groups, which list theirs."""
         flat = [group for group in self.groups if not group.is_deep]
         inner = [path for group in flat for path in self._scan(folder, group).folders]
         covered = {path for group in self.groups for path in (group.images or "", group.place)}
-        for kind, count in count_unlisted_images(folder, _UNNAMED, below=["", *inner], covered=covered).items():
-            count_skipped(skipped, kind, count)
+        count_others(folder, ["", *inner], covered, skipped)
 
     def unnamed_row(self, key: str, entry: Entry, skipped: dict[str, int], which: str = "") -> Iterator[ListingRow]:
-        del which
         row = ListingRow(key, self._split_of(key, key), None, entry.num_bytes, entry.mtime_ns)
         what = f"no {self.reader.format.ending} file of {self.reader.format.title} is for the image; add one"
         yield from self.reader.unannotated(row, entry, what, skipped)

@@ -13,19 +13,12 @@ from shardkit.storage import Entry, Folder
 
 @dataclass(frozen=True, slots=True)
 class ImagePaths:
-    """Which files are images that label files may name.
+    """Which files are images that label files may name."""
 
-    Attributes:
-        include: Globs of the examples; () for all.
-        exclude: Globs of images that are none.
-        excluded: Path that is not listed, because it is the output; None for none.
-        masks: Where masks are, which are no examples; None for none.
-    """
-
-    include: tuple[IgnoreGlob, ...] = ()
-    exclude: tuple[IgnoreGlob, ...] = ()
-    excluded: str | None = None
-    masks: MaskPaths | None = None
+    include: tuple[IgnoreGlob, ...] = ()  # globs of the examples; () for all
+    exclude: tuple[IgnoreGlob, ...] = ()  # globs of images that are none
+    excluded: str | None = None  # path that is not listed, because it is the output; None for none
+    masks: MaskPaths | None = None  # where masks are, which are no examples; None for none
 
     def files(self, folder: Folder, below: str = "", skip: Collection[str] = ()) -> Iterator[tuple[str, Entry]]:
         """Yield the images of a folder that are below a path in it, but not below some other paths."""
@@ -40,7 +33,7 @@ class ImagePaths:
         skip: Collection[str] = (),
     ) -> Iterator[tuple[str, Entry]]:
         """Yield images as `files` does, but those of `named`; count the other ones that are no examples."""
-        for path, entry in files_below(folder, below, (*skip, *filter(None, [self.excluded]))):
+        for path, entry in files_below(folder, below, (*skip, *self.left_out)):
             if is_image(entry.name) and path not in named:
                 if kind := self.why_left_out(path):
                     count_skipped(skipped, kind)
@@ -52,13 +45,15 @@ class ImagePaths:
         yield from (path for path, _ in self.files(folder, below) if not unicode_problem(path))
 
     @property
+    def left_out(self) -> tuple[str, ...]:
+        return () if self.excluded is None else (self.excluded,)
+
+    @property
     def globs_of_masks(self) -> tuple[str, ...]:
-        """Globs of the masks."""
         return () if self.masks is None else self.masks.globs
 
     @property
     def are_chosen(self) -> bool:
-        """Whether not all images are examples."""
         return bool(self.include or self.exclude or self.masks or self.excluded is not None)
 
     def why_left_out(self, path: str) -> str | None:

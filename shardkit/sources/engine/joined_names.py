@@ -31,15 +31,10 @@ _NUM_LOOKED_UP = 50  # records
 
 @dataclass(frozen=True, slots=True)
 class JoinedNames(WrappedTable):
-    """A table with one more column, which joins two others to the names of the images.
+    """A table with one more column, which joins two others to the names of the images."""
 
-    Attributes:
-        joined: The two columns, in the order of the names.
-        separator: What is between them.
-    """
-
-    joined: tuple[int, int]
-    separator: str
+    joined: tuple[int, int]  # the two columns, in the order of the names
+    separator: str  # what is between them
 
     @property
     def remark(self) -> str:

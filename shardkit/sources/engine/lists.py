@@ -8,7 +8,7 @@ from typing import NamedTuple
 from shardkit.errors import DataError
 from shardkit.naming import printable
 from shardkit.reject_reasons import MISSING
-from shardkit.sources.engine.facts import Fact, SplitFact, Values, once
+from shardkit.sources.engine.facts import Fact, Values, once
 from shardkit.sources.engine.images import ImagePaths
 from shardkit.sources.engine.matching import ImageNames, Matching, Strip
 from shardkit.sources.file_names import encodable_path
@@ -33,34 +33,21 @@ class ListLine(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class OfLists:
-    """Values of lists by key: each list stands for one.
+    """Values of lists by key: each list stands for one."""
 
-    Attributes:
-        folder: The folder that the lists' paths start at.
-        lists: Path and value of each list.
-        tables: The lists as tables, if they are some.
-        key: The column of names in tables.
-        matching: How lines name images.
-        strip: What is taken off the names.
-        rest: Value of the images in no list; None if they have none.
-        images: Which files are images that they may name.
-        bases: Folders that the names in some lists start at, by their paths, instead of that of `matching`.
-        expression: Regular expression of lines, whose group `image` is the name; '' if all of the line is.
-    """
-
-    folder: Folder
+    folder: Folder  # the folder that the lists' paths start at
     lists: tuple[tuple[str, str], ...]
-    tables: tuple[TableFile, ...]
-    key: str
+    tables: tuple[TableFile, ...]  # the lists as tables, if they are some
+    key: str  # the column of names in tables
     matching: Matching
     strip: Strip
-    rest: str | None
+    rest: str | None  # value of the images in no list; None if they have none
     images: ImagePaths
+    # Folders that the names in some lists start at, by their paths, instead of that of `matching`
     bases: Mapping[str, str] = field(default_factory=dict)
-    expression: str = ""
+    expression: str = ""  # regular expression of lines, whose group `image` is the name; '' if all of the line is
 
     def lines(self) -> Iterator[ListLine]:
-        """Yield the lines that are not empty and no comments."""
         for file, (path, value) in zip(self.tables, self.lists, strict=False):
             column = file.columns.index(self.key)
             for record in file.all_records(frozenset({column})):
@@ -112,14 +99,19 @@ class OfLists:
 
 def lines_without_image(folder: Folder, facts: Iterable[Fact]) -> Iterator[ListingRow]:
     """Yield a rejected row for each line of the lists that name the examples, if it names no image."""
-    splits = (fact.source for fact in facts if isinstance(fact, SplitFact) and fact.leaves_out)
+    splits = (fact.source for fact in facts if fact.names_examples)
     for lists in splits:
         keys = NamedImages(lists.images.paths(folder) if isinstance(lists, OfLists) else ())
         for line, key in lists.keyed_lines(folder) if isinstance(lists, OfLists) else ():
             if key is None or key not in keys:
-                name = encodable_path(f"{line.path}, line {line.line}")
-                message = f"there is no image {printable(line.text)!r}; restore it, or remove the line"
-                yield rejected_row(RecordProblem(name, MISSING, encodable_path(message)), line.value)
+                yield row_without_image(line)
+
+
+def row_without_image(line: ListLine) -> ListingRow:
+    """Return the rejected row of a line that names no image."""
+    name = encodable_path(f"{line.path}, line {line.line}")
+    message = f"there is no image {printable(line.text)!r}; restore it, or remove the line"
+    return rejected_row(RecordProblem(name, MISSING, encodable_path(message)), line.value)
 
 
 def open_list(folder: Folder, path: str, key: str) -> TableFile:

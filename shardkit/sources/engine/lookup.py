@@ -24,11 +24,7 @@ _MAX_IDS = 100_000  # records that are looked at for lost zeros
 
 @dataclass(slots=True)
 class NameResolver:
-    """Finds files by inexact names. Lists each folder once and keeps the listing: about 300 bytes per file.
-
-    Attributes:
-        folder: The folder that keys start at.
-    """
+    """Finds files by inexact names. Lists each folder once and keeps the listing: about 300 bytes per file."""
 
     folder: Folder
     _files: dict[str, dict[str, list[str]]] = field(default_factory=dict)
@@ -72,20 +68,13 @@ class NameResolver:
 
 @dataclass(frozen=True, slots=True)
 class ImageLocation:
-    """How a table's images are found.
+    """How a table's images are found."""
 
-    Attributes:
-        by_name: Whether keys have to be resolved by NameResolver.
-        folders: Folders that the table's paths start at; an image is in exactly one of them.
-        is_anywhere: Whether they are found by their names in all folders.
-        is_beginning: Whether a record describes all images whose names begin with its value; see `described_images`.
-        remark: What the user should know about it; '' for nothing.
-    """
-
-    by_name: bool = False
-    folders: tuple[str, ...] = ("",)
-    remark: str = ""
-    is_anywhere: bool = False
+    by_name: bool = False  # whether keys have to be resolved by NameResolver
+    folders: tuple[str, ...] = ("",)  # folders that the table's paths start at; an image is in exactly one of them
+    remark: str = ""  # what the user should know about it; '' for nothing
+    is_anywhere: bool = False  # whether they are found by their names in all folders
+    # Whether a record describes all images whose names begin with its value; see `described_images`
     is_beginning: bool = False
 
 

@@ -13,11 +13,10 @@ from shardkit.naming import printable
 from shardkit.options.values import Missing
 from shardkit.reject_reasons import NO_LABEL
 from shardkit.sources.columns import LINE, MASK_COLOURS, MASK_PATH
-from shardkit.sources.engine.annotations import AnnotationDriver
+from shardkit.sources.engine.annotations import AnnotationDriver, NamingFile
 from shardkit.sources.engine.facts import LEFT_OUT
 from shardkit.sources.engine.mask_paths import MaskPaths
-from shardkit.sources.engine.naming_files import NamingFile
-from shardkit.sources.engine.unannotated import IGNORED, NamedFiles, check_policy_of_masks
+from shardkit.sources.engine.rows import IGNORED, NamedFiles, check_policy_of_masks
 from shardkit.sources.file_names import stem_of
 from shardkit.sources.formats.format import Format
 from shardkit.sources.formats.record import ImageRecord
@@ -84,7 +83,7 @@ def with_masks(
 ) -> tuple[Annotation, tuple[NamingFile, ...], MaskPaths]:
     """Return the origin with where the masks of its files are, the files with their folders, and the paths of masks."""
     prefix = below(folder, tree.url) if tree.url.startswith(f"{folder.url}/") else ""
-    names = [[*islice(_names(tree, kind, file), _TRIED)] for file in files]
+    names = [[*islice(file.read(tree, kind.masks), _TRIED)] for file in files]
     missing = ""
     for template in [origin.options[_MASKS]] if _MASKS in origin.options else _PLACES:
         places = [_place(template, join(prefix, file.path)) for file in files]
@@ -106,11 +105,6 @@ def with_masks(
         missing = missing or f"{tree.url}/{files[lost[0]].path}: its first mask {first} is in none of "
         missing += f"{', ' * missing.endswith('/')}{join(folder.url, places[lost[0]])}/"
     raise DataError(f"{missing}; unpack the masks there, or say where they are (options: {{masks: FOLDER}})")
-
-
-def _names(tree: Folder, kind: Format, file: NamingFile) -> Iterator[str]:
-    with tree.open(file.path) as opened:
-        yield from kind.masks(opened, f"{tree.url}/{file.path}", file.options)
 
 
 def _place(template: str, path: str) -> str:

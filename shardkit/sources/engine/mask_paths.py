@@ -18,17 +18,13 @@ _MAX_FOLDERS = 64  # whose files are kept
 
 @dataclass(frozen=True, slots=True)
 class MaskPaths:
-    """Templates of masks, and of the images that they are of.
+    """Templates of masks, and of the images that they are of."""
 
-    Attributes:
-        templates: Template of a mask, and of its image; the first one whose file exists counts.
-    """
-
+    # Template of a mask, and of its image; the first one whose file exists counts
     templates: tuple[tuple[str, str], ...]
 
     @property
     def globs(self) -> tuple[str, ...]:
-        """Globs of the masks."""
         globs = (posixpath.normpath(_FIELD.sub("*", mask.replace("{dir}/", ""))) for mask, _ in self.templates)
         return tuple(dict.fromkeys(globs))
 
@@ -38,7 +34,6 @@ class MaskPaths:
         return all({*_parts(_whole(image))[1::2]} <= {*_parts(mask)[1::2]} for mask, image in self.templates)
 
     def is_mask(self, path: str) -> bool:
-        """Return whether a path is one of a mask."""
         return any(_mask_match(mask, path) for mask, _ in self.templates)
 
     def of_image(self, key: str) -> list[str]:
@@ -60,7 +55,6 @@ class MaskPaths:
         return None
 
     def masks(self, folder: Folder, left_out: Iterable[str] = ()) -> Iterator[tuple[str, Entry]]:
-        """Yield path and entry of all masks of a folder."""
         yield from self._walk(folder, (mask for mask, _ in self.templates), left_out, of_masks=True)
 
     def images(self, folder: Folder, left_out: Iterable[str] = ()) -> Iterator[tuple[str, Entry]]:
@@ -84,7 +78,6 @@ def _mask_match(template: str, path: str) -> "re.Match[str] | None":
 
 
 def _whole(image: str) -> str:
-    """Return the template of an image's whole path."""
     return image if "/" in image or "{dir}" in image else f"{{dir}}/{image}"
 
 
@@ -149,7 +142,6 @@ class FilesOfFolders:
     """Files by their paths with and without ending; lists each folder once, as long as few others come between."""
 
     def __init__(self, folder: Folder) -> None:
-        """Keep the folder."""
         self._folder = folder
         self._names: dict[str, dict[str, str | list[str]]] = {}  # by folder and name without ending
 

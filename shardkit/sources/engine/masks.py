@@ -1,24 +1,23 @@
 """Masks of examples: the fact, what their pixels mean, and the masks that are of no image."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
-
-import pyarrow as pa
 
 from shardkit.errors import CallError, DataError
 from shardkit.images.masks import BLACK_AND_WHITE
 from shardkit.naming import printable
 from shardkit.reject_reasons import BAD_MASK, MISSING, NO_LABEL
 from shardkit.sources.columns import MASK_COLOURS, MASK_PATH
-from shardkit.sources.engine.facts import LEFT_OUT, Values
+from shardkit.sources.engine.binding import Binding
+from shardkit.sources.engine.facts import LEFT_OUT, Fact, Values
 from shardkit.sources.engine.images import ImagePaths
 from shardkit.sources.engine.mask_paths import FilesOfFolders, MaskPaths
-from shardkit.sources.engine.unannotated import IGNORED, check_policy_of_masks
+from shardkit.sources.engine.rows import IGNORED, check_policy_of_masks
 from shardkit.sources.formats.palettes import read_palette
 from shardkit.sources.listing import BadRecord, ListingRow, unicode_problem
 from shardkit.sources.mask_pixels import NUM_SAMPLED, are_black_and_white, greatest_number
-from shardkit.sources.readings.values import NUMBERS, TWO_COLOURS, Paired, Reading
+from shardkit.sources.readings.values import NUMBERS, TWO_COLOURS, Paired
 from shardkit.sources.unlisted_images import NamedImages
 from shardkit.storage import Entry, Folder
 
@@ -26,26 +25,13 @@ _NO_IMAGE = "there is no image for this mask; restore the image, or remove the m
 
 
 @dataclass(frozen=True, slots=True)
-class MaskFact:
-    """The mask of an example, by templates of its path.
-
-    Attributes:
-        paths: The templates.
-        colours: What the colours of masks mean, see images.check_mask; '' if masks hold numbers.
-        leaves_out: Whether images without a mask are left out and counted, not rejected.
-        example: Path of a mask, for messages.
-    """
+class OfMasks:
+    """Masks by templates of paths, and what their colours mean."""
 
     paths: MaskPaths
-    colours: str = ""
-    leaves_out: bool = False
-    example: str = ""
-
-    column = ""
-
-    @property
-    def fields(self) -> tuple[pa.Field, ...]:
-        return (MASK_PATH, MASK_COLOURS) if self.colours else (MASK_PATH,)
+    colours: str = ""  # what the colours of masks mean, see images.check_mask; '' if masks hold numbers
+    leaves_out: bool = False  # whether images without a mask are left out and counted, not rejected
+    example: str = ""  # path of a mask, for messages
 
     def values(self, folder: Folder) -> Values:
         files = FilesOfFolders(folder)
@@ -81,40 +67,45 @@ def mask_paths(origin: Paired) -> MaskPaths:
     return MaskPaths(pairs)
 
 
-def open_masks(tree: Folder, folder: Folder, images: ImagePaths, reading: Reading) -> tuple[Reading, MaskFact]:
-    """Return the fact of the masks, and the reading with what their pixels mean."""
-    origin, paths = reading.mask, images.masks
+def open_masks(at: Binding) -> Fact:
+    """Return the fact of the masks, and put what their pixels mean into the reading."""
+    origin, paths = at.reading.mask, at.images.masks
     assert isinstance(origin, Paired) and paths is not None  # noqa: S101, PT018 - the caller looked
-    left_out = () if images.excluded is None else (images.excluded,)
-    first = [path for path, _ in islice(paths.masks(folder, left_out), NUM_SAMPLED)]
+    first = [path for path, _ in islice(paths.masks(at.folder, at.images.left_out), NUM_SAMPLED)]
     if not first:
         msg = (
-            f"{folder.url}: no file is at {printable(origin.pair)}, where the reading has the masks; without a single "
-            "mask, no image has one; correct the template"
+            f"{at.folder.url}: no file is at {printable(origin.pair)}, where the reading has the masks; without a "
+            "single mask, no image has one; correct the template"
         )
         raise DataError(msg)
-    leaves_out = reading.without_annotation == "ignore"
-    if reading.boxes is None:
-        check_policy_of_masks(reading.without_annotation)
-    palette = origin.palette or (TWO_COLOURS if are_black_and_white(folder, first) else NUMBERS)
-    reading = replace(reading, mask=replace(origin, palette=palette))
-    if not origin.file:
-        return reading, MaskFact(paths, BLACK_AND_WHITE if palette == TWO_COLOURS else "", leaves_out, first[0])
-    of_file = read_palette(tree, origin.file)
-    if reading.classes not in {(), of_file.names}:
+    if at.reading.boxes is None:
+        check_policy_of_masks(at.reading.without_annotation)
+    palette = origin.palette or (TWO_COLOURS if are_black_and_white(at.folder, first) else NUMBERS)
+    at.reading = replace(at.reading, mask=replace(origin, palette=palette))
+    colours = BLACK_AND_WHITE if palette == TWO_COLOURS else ""
+    if origin.file:
+        names, colours = _classes_of(at, origin.file, first)
+        at.reading = replace(at.reading, classes=names)
+    source = OfMasks(paths, colours, at.reading.without_annotation == "ignore", first[0])
+    return Fact(source, (MASK_PATH, MASK_COLOURS) if colours else (MASK_PATH,))
+
+
+def _classes_of(at: Binding, path: str, first: Sequence[str]) -> tuple[tuple[str, ...], str]:
+    of_file = read_palette(at.tree, path)
+    if at.reading.classes not in {(), of_file.names}:
         msg = (
-            f"{tree.url}/{origin.file}: it names other classes ({', '.join(map(printable, of_file.names))}) than "
-            f"the reading ({', '.join(map(printable, reading.classes))}); make them agree"
+            f"{at.tree.url}/{path}: it names other classes ({', '.join(map(printable, of_file.names))}) than "
+            f"the reading ({', '.join(map(printable, at.reading.classes))}); make them agree"
         )
         raise DataError(msg)
-    greatest = greatest_number(folder, first, "") if of_file.is_counted else -1
+    greatest = greatest_number(at.folder, first, "") if of_file.is_counted else -1
     if greatest >= len(of_file.names):
         msg = (
-            f"{tree.url}/{origin.file}: it names classes 0 to {len(of_file.names) - 1}, and the masks have number "
+            f"{at.tree.url}/{path}: it names classes 0 to {len(of_file.names) - 1}, and the masks have number "
             f"{greatest}; write the number before each name, such as '1 cat', or add the missing names"
         )
         raise DataError(msg)
-    return replace(reading, classes=of_file.names), MaskFact(paths, of_file.colours, leaves_out, first[0])
+    return of_file.names, of_file.colours
 
 
 def masks_without_image(folder: Folder, images: ImagePaths) -> Iterator[tuple[str, ListingRow]]:
@@ -126,17 +117,16 @@ def masks_without_image(folder: Folder, images: ImagePaths) -> Iterator[tuple[st
     if paths is None:
         return
     files = FilesOfFolders(folder)
-    left_out = () if images.excluded is None else (images.excluded,)
     if len(paths.templates) == 1 and paths.are_invertible:
-        for path, entry in paths.masks(folder, left_out):
+        for path, entry in paths.masks(folder, images.left_out):
             key = paths.image_of(path) or path
             if all(map(paths.is_mask, files.find(key))) and not unicode_problem(path):
                 yield path, _lonely(key, entry)
         return
-    places = (paths.of_image(key) for key, _ in paths.images(folder, left_out))
+    places = (paths.of_image(key) for key, _ in paths.images(folder, images.left_out))
     of_images = (path for some in places for path in next(filter(None, map(files.find, some)), ()))
     found = NamedImages(of_images)
-    for path, entry in paths.masks(folder, left_out):
+    for path, entry in paths.masks(folder, images.left_out):
         if path not in found and not unicode_problem(path):
             yield path, _lonely(paths.image_of(path) or path, entry)
 

@@ -23,17 +23,11 @@ _ORDER = tuple((cast("Match", match), fold) for fold in (False, True) for match 
 
 @dataclass(frozen=True, slots=True)
 class Matching:
-    """How a text names an image.
+    """How a text names an image."""
 
-    Attributes:
-        match: By its path below `base`, the end of its path, its name, or its name without ending.
-        fold: Whether case and the form of letters with accents are ignored.
-        base: Folder that paths start at.
-    """
-
-    match: Match
-    fold: bool = False
-    base: str = ""
+    match: Match  # by its path below `base`, the end of its path, its name, or its name without ending
+    fold: bool = False  # whether case and the form of letters with accents are ignored
+    base: str = ""  # folder that paths start at
 
     @property
     def is_plain(self) -> bool:
@@ -78,25 +72,18 @@ Paths: TypeAlias = str | tuple[str, ...]  # one, or several
 
 @dataclass(frozen=True, slots=True)
 class Strip:
-    """What is taken off paths before they are matched.
-
-    Attributes:
-        prefixes: Replacements of their beginning.
-        of_names: A regular expression that is taken off the names; '' for none.
-    """
+    """What is taken off paths before they are matched."""
 
     prefixes: tuple[PathPrefix, ...] = ()
-    of_names: str = ""
+    of_names: str = ""  # a regular expression that is taken off the names; '' for none
 
     @classmethod
     def parse(cls, texts: Sequence[str]) -> "Strip":
-        """Return the value of ``OLD=NEW`` and ``~REGEX``."""
         pairs = [text.rpartition("=") for text in texts if not text.startswith("~")]
         prefixes = tuple(PathPrefix(old.replace("\\", "/").rstrip("/"), new.rstrip("/")) for old, _, new in pairs)
         return cls(prefixes, "|".join(text[1:] for text in texts if text.startswith("~")))
 
     def of(self, text: str) -> str:
-        """Return a path as it is matched."""
         path = replace_prefix(text, self.prefixes)
         if path == text:
             path = replace_prefix(written_path(text), self.prefixes)
@@ -110,7 +97,6 @@ class ImageNames:
     """The images of a source by what texts call them; about 300 bytes for each."""
 
     def __init__(self, paths: Iterable[str], matching: Matching) -> None:
-        """Index the images."""
         self.matching = matching
         self._whole: dict[str, Paths] = {}  # an image of that very path comes before those of which it is the end
         self._paths: dict[str, Paths] = {}
@@ -165,15 +151,7 @@ def find_matching(
     *,
     fold: bool,
 ) -> dict[T, Naming]:
-    """Return for each group of texts how they name most images.
-
-    Args:
-        texts: The texts; each group is short.
-        images: Function that lists the images.
-        bases: Folders that paths in texts may start at; the first one counts if several fit as well.
-        match: The only way that counts; None for any.
-        fold: Whether only ways count that ignore case.
-    """
+    """Return for each group of texts how they name most images."""
     ways = [
         Matching(way, folds, base)
         for way, folds in _ORDER

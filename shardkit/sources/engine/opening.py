@@ -3,43 +3,32 @@
 from dataclasses import dataclass, field, replace
 from itertools import islice
 
+import pyarrow as pa
+
 from shardkit.errors import CallError
 from shardkit.naming import printable
 from shardkit.options.words import named
+from shardkit.sources.columns import GROUP, UNLABELLED, feature_field
 from shardkit.sources.context import Opening
-from shardkit.sources.engine.annotation_opening import AnnotationOpening, check_options
+from shardkit.sources.engine.annotation_opening import annotation_driver, check_options
 from shardkit.sources.engine.annotations import AnnotationDriver
-from shardkit.sources.engine.box_table_opening import BoxTableOpening
+from shardkit.sources.engine.binding import Binding
+from shardkit.sources.engine.box_table_opening import box_table_driver
 from shardkit.sources.engine.box_tables import BoxTableDriver
 from shardkit.sources.engine.column_labels import NamedNumbers
 from shardkit.sources.engine.drivers import Driver, TreeDriver
-from shardkit.sources.engine.facts import (
-    ByKey,
-    ColumnFact,
-    Fact,
-    LabelFact,
-    NoLabels,
-    NumberFact,
-    OfPath,
-    SplitFact,
-    group_fact,
-    no_label,
-    no_split,
-    text_feature,
-)
+from shardkit.sources.engine.facts import ByKey, Fact, OfPath, label_fact, split_fact
 from shardkit.sources.engine.file_groups import check_file, files_of_globs
-from shardkit.sources.engine.image_file_opening import ImageFileOpening
+from shardkit.sources.engine.image_file_opening import image_file_driver
 from shardkit.sources.engine.image_files import ImageFileDriver
 from shardkit.sources.engine.images import ImagePaths
 from shardkit.sources.engine.lists import OfLists, open_list
-from shardkit.sources.engine.mask_annotations import MaskDriver
 from shardkit.sources.engine.masks import mask_paths, open_masks
 from shardkit.sources.engine.matching import Matching, Strip, find_matching
+from shardkit.sources.engine.rows import unlabelled_globs
 from shardkit.sources.engine.source import ReadingSource
 from shardkit.sources.engine.table_opening import NUM_SAMPLED, TableOpening
 from shardkit.sources.engine.tables import OfTables, TableDriver
-from shardkit.sources.engine.tree_with_records import TreeWithRecords
-from shardkit.sources.engine.unannotated import unlabelled_globs
 from shardkit.sources.formats.registry import BOX_TABLE, FORMATS, IMAGE_FORMATS, NAMES
 from shardkit.sources.ignoring.filtered_folder import IgnoreGlob
 from shardkit.sources.readings.values import (
@@ -56,9 +45,7 @@ from shardkit.sources.readings.values import (
     files_of,
 )
 from shardkit.sources.walking import is_folder
-from shardkit.storage import Folder, open_folder
-
-_UNNAMED = "images that no list of splits names"
+from shardkit.storage import open_folder
 
 
 def open_reading(
@@ -96,24 +83,11 @@ def open_reading(
 
 
 @dataclass(slots=True)
-class _Binding:
-    """Binds a reading to a folder.
+class _Binding(Binding):
+    """Binds a reading to a folder."""
 
-    Attributes:
-        tree: SOURCE, where the paths of label files start.
-        folder: The folder that keys start at.
-        images: Which files are examples.
-        reading: The reading, which opening completes.
-        is_strict: Whether a file that nothing explains stops.
-        is_whole: Whether SOURCE is a folder that holds the images.
-    """
-
-    tree: Folder
-    folder: Folder
-    images: ImagePaths
-    reading: Reading
-    is_strict: bool
-    is_whole: bool
+    is_strict: bool  # whether a file that nothing explains stops
+    is_whole: bool  # whether SOURCE is a folder that holds the images
     facts: list[Fact] = field(default_factory=list)
 
     def source(self, name: str, remark: str) -> ReadingSource:
@@ -142,7 +116,6 @@ class _Binding:
         )
 
     def _used(self) -> tuple[str, ...]:
-        """Return the globs of the files of all facts, below SOURCE."""
         globs = [path for _, origin in self.reading.facts() for path in files_of(origin)]
         names = self.reading.label.names if self.reading.label else ""
         return tuple(dict.fromkeys([*globs, *filter(None, [names])]))
@@ -152,11 +125,7 @@ class _Binding:
         depth = max([1, *(one.path + 1 for one in origins if isinstance(one, PathPart))])
         label = self.reading.label
         is_of_folders = label is not None and isinstance(label.origin, PathPart) and not self.images.include
-        tree = (depth, self.images.excluded, is_of_folders, used, self.reading.images.root, self.is_strict)
-        if label is not None and isinstance(label.origin, Column):
-            tables = self._columns(label.origin, "label").tables
-            return TreeWithRecords(*tree, TableDriver(tables, files_of(label.origin)))
-        return TreeDriver(*tree)
+        return TreeDriver(depth, self.images.excluded, is_of_folders, used, self.reading.images.root, self.is_strict)
 
     def _add_label(self) -> None:
         label = self.reading.label
@@ -175,12 +144,9 @@ class _Binding:
             if isinstance(source, OfTables) and source.tables.columns.labels.field is not None:
                 msg = "label: `rest` is one class, and the column gives numbers or several classes; leave `rest` out"
                 raise CallError(msg)
-            if label.kind == "number":
-                self.facts.append(NumberFact(source, no_label(label.origin)))
-            else:
-                self.facts.append(LabelFact(source, no_label(label.origin), unlabelled))
+            self.facts.append(label_fact(label.origin, source, unlabelled, of_numbers=label.kind == "number"))
         elif self.reading.boxes is None and self.reading.mask is None:
-            self.facts.append(NoLabels())
+            self.facts.append(Fact(None, (UNLABELLED,)))
 
     def _add_other_facts(self, driver: Driver) -> None:
         reading, facts = self.reading, self.facts
@@ -193,23 +159,22 @@ class _Binding:
         if reading.split is not None and not has_split:
             facts.append(self._split_fact(reading.split, self._by_key(reading.split, "split")))
         if reading.group is not None and not (tables and tables.columns.group is not None):
-            facts.append(group_fact(self._by_key(reading.group, "group")))
+            facts.append(Fact(self._by_key(reading.group, "group"), (GROUP,)))
         own = {tables.columns.names[i] for i, _ in tables.columns.features} if tables else set()
         facts += [self._feature(name, origin) for name, origin in reading.features.items() if name not in own]
         if isinstance(reading.mask, Paired):
-            self.reading, mask = open_masks(self.tree, self.folder, self.images, self.reading)
-            facts.append(mask)
+            facts.append(open_masks(self))
 
-    def _split_fact(self, origin: Origin, source: ByKey) -> SplitFact:
-        leaves_out = self.reading.images.unnamed == "ignore" and isinstance(origin, Listed | Column)
-        return SplitFact(source, _UNNAMED if leaves_out else no_split(origin), leaves_out)
+    def _split_fact(self, origin: Origin, source: ByKey) -> Fact:
+        names_examples = self.reading.images.unnamed == "ignore" and isinstance(origin, Listed | Column)
+        return split_fact(origin, source, names_examples=names_examples)
 
     def _feature(self, name: str, origin: Origin) -> Fact:
         if not isinstance(origin, Column):
-            return text_feature(name, self._by_key(origin, "feature"))
+            return Fact(self._by_key(origin, "feature"), (feature_field(name, pa.string()),))
         by_key = self._columns(origin, "feature")
         [one] = by_key.tables.columns.fields
-        return ColumnFact((one.with_name(f"{one.name.partition(':')[0]}:{name}"),), by_key)
+        return Fact(by_key, (one.with_name(f"{one.name.partition(':')[0]}:{name}"),))
 
     def _by_key(self, origin: Origin, what: str) -> ByKey:
         match origin:
@@ -224,9 +189,7 @@ class _Binding:
 
     def _columns(self, origin: Column, what: str) -> OfTables:
         paths = files_of_globs(self.tree, origin.files)
-        opening = TableOpening(self.tree, self.folder, self.images, self.reading, paths)
-        tables = opening.open(origin, what)
-        self.reading = opening.reading
+        tables = TableOpening(self, paths).open(origin, what)
         rest = Constant(origin.rest) if isinstance(origin.rest, str) else origin.rest
         return OfTables(tables, what, None if rest is None else OfPath(rest))
 
@@ -246,22 +209,14 @@ class _Binding:
             what, option = ("masks", "mask") if gives_masks else ("no masks", "boxes")
             raise CallError(f"{origin.format} gives {what}; write {named(option, f'{origin.format}:FILES')}")
         check_options(origin)
-        opening: AnnotationOpening | ImageFileOpening | BoxTableOpening
         if origin.format in IMAGE_FORMATS:
             lists, by_lists = self._lists_of_examples(origin)
-            opening = ImageFileOpening(self.tree, self.folder, self.images, self.reading, lists, by_lists)
-        elif origin.format == BOX_TABLE:
-            opening = BoxTableOpening(self.tree, self.folder, self.reading, files_of_globs(self.tree, origin.files))
-        else:
-            paths = files_of_globs(self.tree, origin.files)
-            opening = AnnotationOpening(self.tree, self.folder, self.images, self.reading, paths)
-        driver = opening.driver(origin)
-        self.reading = opening.reading
-        if isinstance(driver, MaskDriver):
-            self.images = driver.images
-        return replace(driver, is_whole=self.is_whole)
+            driver = image_file_driver(self, origin)
+            return replace(driver, lists=lists, by_lists=by_lists, is_whole=self.is_whole)
+        open_files = box_table_driver if origin.format == BOX_TABLE else annotation_driver
+        return replace(open_files(self, origin, files_of_globs(self.tree, origin.files)), is_whole=self.is_whole)
 
-    def _lists_of_examples(self, origin: Annotation) -> tuple[OfLists | None, SplitFact | None]:
+    def _lists_of_examples(self, origin: Annotation) -> tuple[OfLists | None, Fact | None]:
         """Return the lists that name examples, and the split that they give: those that are no files of annotations."""
         split = self.reading.split
         named = {*split.lists} - {*origin.files} if isinstance(split, Listed) else set()
@@ -276,8 +231,7 @@ class _Binding:
             return None
         if label.origin.rest is not None:  # the folders enumerate
             return None
-        tables = self._columns(label.origin, "label").tables
-        return TableDriver(tables, tuple(file.path for file in tables.files))
+        return TableDriver(self._columns(label.origin, "label").tables)
 
     def _lists(self, origin: Listed) -> OfLists:
         for path in origin.lists:

@@ -19,22 +19,14 @@ _SHOWN = 100  # characters of a bad path
 
 @dataclass(frozen=True, slots=True)
 class PathRule:
-    """How the image paths of a label file become keys.
+    """How the image paths of a label file become keys."""
 
-    Attributes:
-        place: Folder that the paths start at, below the source's folder.
-        num_dropped: Number of leading folders of each path that do not exist here.
-        ending: Ending to add to names without one; '' to add none.
-        by_name: Whether images are in several folders below and are found by their names; see `NameIndex`.
-    """
-
-    place: str
-    num_dropped: int = 0
-    ending: str = ""
-    by_name: bool = False
+    place: str  # folder that the paths start at, below the source's folder
+    num_dropped: int = 0  # number of leading folders of each path that do not exist here
+    ending: str = ""  # ending to add to names without one; '' to add none
+    by_name: bool = False  # whether images are in several folders below and are found by their names; see `NameIndex`
 
     def key(self, text: object) -> str:
-        """Return an image's path below the source's folder."""
         if self.num_dropped == 0 and isinstance(text, str) and len(text) <= MAX_PATH and _PLAIN.fullmatch(text):
             name = f"{self.place}/{text}" if self.place else text
             has_ending = not self.ending or ("." in text and ending(text) in IMAGE_ENDINGS)
@@ -60,7 +52,6 @@ class PathRule:
         return "/".join(path_parts(text)[self.num_dropped :]) or text if self.num_dropped else text
 
     def remark(self) -> str:
-        """Return what the user should know about how paths are read; '' for nothing."""
         if self.by_name:
             return ", found by their names in the folders below"
         if self.num_dropped:

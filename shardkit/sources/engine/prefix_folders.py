@@ -15,18 +15,12 @@ _MAX_WIDTH = 4  # characters of one folder
 
 @dataclass(frozen=True, slots=True)
 class PrefixFolders:
-    """Folders whose names are the beginnings of the names of the images in them.
+    """Folders whose names are the beginnings of the names of the images in them."""
 
-    Attributes:
-        base: The folder around them.
-        widths: Number of characters of each level.
-    """
-
-    base: str
-    widths: tuple[int, ...]
+    base: str  # the folder around them
+    widths: tuple[int, ...]  # number of characters of each level
 
     def folder_of(self, name: str) -> str:
-        """Return the folder of an image."""
         stem = name if ending(name) not in IMAGE_ENDINGS else posixpath.splitext(name)[0]
         at, parts = 0, [self.base]
         for width in self.widths:
@@ -56,7 +50,6 @@ def find_prefix_folders(folder: Folder) -> PrefixFolders | None:
 
 
 def _probes(folder: Folder, path: str, depth: int) -> list[str]:
-    """Return images of several folders below a folder."""
     entries = children(folder, path)
     if first := next((one.name for one in entries if not one.is_folder and is_image(one.name)), None):
         return [join(path, first)]

@@ -12,15 +12,10 @@ _DRIVE = re.compile(r"[A-Za-z]:[\\/]|\\\\")
 
 
 class PathPrefix(NamedTuple):
-    """A beginning of paths and what replaces it; both without a separator at the end.
+    """A beginning of paths and what replaces it; both without a separator at the end."""
 
-    Attributes:
-        old: The beginning, with '/' between its parts; '' for the '/' of absolute paths.
-        new: A local folder's absolute path, or a URL; '' to make the rest a relative path.
-    """
-
-    old: str
-    new: str
+    old: str  # the beginning, with '/' between its parts; '' for the '/' of absolute paths
+    new: str  # a local folder's absolute path, or a URL; '' to make the rest a relative path
 
 
 def parse_prefixes(texts: Iterable[str]) -> tuple[PathPrefix, ...]:

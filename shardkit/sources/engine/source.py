@@ -19,8 +19,8 @@ from shardkit.sources.engine.images import ImagePaths
 from shardkit.sources.engine.lists import lines_without_image
 from shardkit.sources.engine.mask_paths import MASKS
 from shardkit.sources.engine.masks import masks_without_image
-from shardkit.sources.engine.tables import TableDriver
-from shardkit.sources.engine.unannotated import with_unlabelled
+from shardkit.sources.engine.rows import with_unlabelled
+from shardkit.sources.engine.tables import TableDriver, records_without_image, tables_of_classes
 from shardkit.sources.file_names import ending
 from shardkit.sources.formats.record import RecordTable
 from shardkit.sources.ignoring.filtered_folder import IgnoreGlob
@@ -37,37 +37,21 @@ _UNLISTED = "that no list names"
 
 @dataclass(frozen=True, slots=True)
 class ReadingSource(Source):
-    """A source that is read by a reading.
+    """A source that is read by a reading."""
 
-    Attributes:
-        folder: The folder that keys start at.
-        value: The reading, complete.
-        name: Name of the layout.
-        driver: What enumerates the examples.
-        facts: The facts that are added by key.
-        tree: SOURCE, in which that folder is.
-        used: Globs of the files that facts come from, below SOURCE.
-        images: Which files are examples.
-        is_strict: Whether a file that nothing explains stops: if the user said the reading.
-        remark: What the user should know besides, beginning with ';'; '' for nothing.
-        class_names: Class names in label order, if the reading has them.
-        is_kept: Whether a later delivery can be read by the reading, so that a dataset keeps it.
-        unlabelled: Globs of images that have no label on purpose, if nothing gives them one.
-    """
-
-    folder: Folder
+    folder: Folder  # the folder that keys start at
     value: Reading
     name: str
     driver: Driver
-    tree: Folder
+    tree: Folder  # SOURCE, in which that folder is
     facts: tuple[Fact, ...] = ()
-    used: tuple[str, ...] = ()
+    used: tuple[str, ...] = ()  # globs of the files that facts come from, below SOURCE
     images: ImagePaths = field(default_factory=ImagePaths)
     is_strict: bool = True
-    remark: str = ""
-    class_names: tuple[str, ...] | None = None
-    is_kept: bool = True
-    unlabelled: tuple[IgnoreGlob, ...] = ()
+    remark: str = ""  # what the user should know besides, beginning with ';'; '' for nothing
+    class_names: tuple[str, ...] | None = None  # class names in label order, if the reading has them
+    is_kept: bool = True  # whether a later delivery can be read by the reading, so that a dataset keeps it
+    unlabelled: tuple[IgnoreGlob, ...] = ()  # globs of images that have no label on purpose, if nothing gives them one
 
     @property
     def reading(self) -> Reading | None:
@@ -120,11 +104,11 @@ class ReadingSource(Source):
 
     @property
     def has_one_file(self) -> bool:
-        """Whether one file names all images."""
         return self.driver.names_images and len(self.driver.used) == 1 and not is_glob(self.driver.used[0])
 
     def parts(self) -> Sequence[Any]:
-        has_rest = self.driver.names_images or bool(self.root) or self.images.masks is not None
+        names_examples = any(one.names_examples for one in self.facts) or bool(tables_of_classes(self.facts))
+        has_rest = self.driver.names_images or bool(self.root) or self.images.masks is not None or names_examples
         return [*self.driver.parts(self.folder), *([RestPart()] if has_rest else [])]
 
     def listed_folders(self, part: Any) -> Sequence[str]:
@@ -191,7 +175,6 @@ class ReadingSource(Source):
         return complete
 
     def _values_of(self, column: str) -> Values | None:
-        """Return the function from a key to the value of a column; None if no fact gives it."""
         return next((fact.values(self.folder) for fact in self.facts if fact.column == column), None)
 
     def _chosen(self, rows: Iterator[ListingRow], skipped: dict[str, int]) -> Iterator[ListingRow]:
@@ -224,6 +207,8 @@ class ReadingSource(Source):
             yield with_split(row)._replace(key=path)
         if not self.driver.names_images:
             yield from lines_without_image(self.folder, self.facts)
+            if tables := tables_of_classes(self.facts):
+                yield from records_without_image(self.folder, tables, self._complete())
             return
         mode = self.value.images.unnamed
         if (rows := self.driver.unnamed(self.folder, mode, skipped)) is not None:
@@ -238,7 +223,7 @@ class ReadingSource(Source):
         keys, rejects = self.driver.keys(self.folder), mode == "reject"
         num = 0
         if not self.is_strict and not rejects and isinstance(self.driver, TableDriver) and self.driver.tables.are_lists:
-            covered = {one.text.strip("/") for one in self.images.exclude} | {*filter(None, [self.images.excluded])}
+            covered = {one.text.strip("/") for one in self.images.exclude} | {*self.images.left_out}
             skipped.update(count_unlisted_images(self.folder, _UNLISTED, covered=covered, named=NamedImages(keys)))
         elif not self.is_strict and not rejects:
             num = count_unnamed(self.folder, keys)
@@ -252,7 +237,6 @@ class ReadingSource(Source):
             count_skipped(skipped, f"image{'s' * (num > 1)} that {which}", num)
 
     def _others(self, named: NamedImages, skipped: dict[str, int]) -> Iterator[tuple[str, Entry]]:
-        """Yield the images that no record names; count other files."""
         accounting = Accounting(self.used, self.root)
         for path, entry in self._files():
             if is_image(entry.name):
@@ -267,7 +251,7 @@ class ReadingSource(Source):
                 count_skipped(skipped, ending(path))
 
     def _files(self) -> Iterator[tuple[str, Entry]]:
-        return files_below(self.folder, "", () if self.images.excluded is None else (self.images.excluded,))
+        return files_below(self.folder, "", self.images.left_out)
 
     def _split_adder(self) -> Complete:
         """Return the function that gives a rejected row the split of its path, if it has one."""

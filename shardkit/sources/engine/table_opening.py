@@ -8,9 +8,9 @@ from typing import Any, cast
 from shardkit.errors import DataError
 from shardkit.naming import first_of
 from shardkit.options.words import named
+from shardkit.sources.engine.binding import Binding
 from shardkit.sources.engine.column_labels import options_of, read_labels
 from shardkit.sources.engine.columns import Columns
-from shardkit.sources.engine.images import ImagePaths
 from shardkit.sources.engine.joined_names import JoinedNames
 from shardkit.sources.engine.labels.reading import Labels as ColumnLabels
 from shardkit.sources.engine.lookup import refuse_lost_zeros
@@ -18,15 +18,14 @@ from shardkit.sources.engine.matching import Matching, Naming, Strip, find_match
 from shardkit.sources.engine.split_columns import assigns_splits
 from shardkit.sources.engine.tables import Tables
 from shardkit.sources.formats.column_names import IMAGE_COLUMNS, LIKELY_IMAGE_COLUMNS, named_like
-from shardkit.sources.formats.tables.json_files import JsonLinesFile
+from shardkit.sources.formats.tables.json_files import JsonTable
 from shardkit.sources.formats.tables.line_files import JoinedTable, LineFile, open_separated
 from shardkit.sources.formats.tables.opening import column_index, open_table_with, read_prefix
 from shardkit.sources.formats.tables.records import Record, TableFile
 from shardkit.sources.name_index import written_path
 from shardkit.sources.options import SourceOptions
-from shardkit.sources.readings.values import Column, Labels, Listed, Reading
+from shardkit.sources.readings.values import Column, Labels, Listed
 from shardkit.sources.walking import join, parent_of
-from shardkit.storage import Folder
 
 NUM_SAMPLED = 1_000  # records by which names are matched with images
 _SHOWN = 5
@@ -35,27 +34,16 @@ _NAMES_SHOWN = 20
 
 @dataclass(slots=True)
 class TableOpening:
-    """Opens the tables of one fact.
+    """Opens the tables of one fact."""
 
-    Attributes:
-        tree: SOURCE, where the tables' paths start.
-        folder: The folder that keys start at.
-        images: Which files are examples.
-        reading: The reading, which is completed.
-        paths: The tables.
-    """
-
-    tree: Folder
-    folder: Folder
-    images: ImagePaths
-    reading: Reading
+    at: Binding
     paths: Sequence[str]
 
     def open(self, origin: Column, what: str) -> Tables:
         """Open them; those of the label also give the other facts that are in them."""
-        options = options_of(self.reading.label or Labels(origin), origin, self.reading.classes)
+        options = options_of(self.at.reading.label or Labels(origin), origin, self.at.reading.classes)
         files = tuple(self._file(path, origin, options) for path in self.paths)
-        if all(isinstance(file, JsonLinesFile) for file in files):  # an object may omit a column
+        if all(isinstance(file, JsonTable) for file in files):  # an object may omit a column
             union = tuple(dict.fromkeys(name for file in files for name in file.columns))
             files = tuple(replace(file, columns=union) for file in files)
         if origin.column == ("*",):
@@ -77,7 +65,7 @@ class TableOpening:
             base=matching.base,
         )
         self._complete(origin, complete)
-        split = self.reading.split
+        split = self.at.reading.split
         splits: tuple[str, ...] = ()
         if what == "label" and isinstance(split, Listed) and {*self.paths} <= {*split.lists}:
             splits = tuple(split.lists[path] for path in self.paths)
@@ -87,8 +75,8 @@ class TableOpening:
             matching,
             origin.bases,
             Strip.parse(origin.strip),
-            self.reading.images.root,
-            self.images,
+            self.at.reading.images.root,
+            self.at.images,
             origin.map if what == "label" else {},
             splits,
             f"{what} {complete}",
@@ -98,10 +86,10 @@ class TableOpening:
         """Return the origin of a label with the names of all columns but the key, and put it into the reading."""
         plain = file.inner if isinstance(file, JoinedTable) else file
         origin = replace(origin, column=tuple(name for name in plain.columns if name not in origin.key))
-        label = replace(cast("Labels", self.reading.label), origin=origin)
+        label = replace(cast("Labels", self.at.reading.label), origin=origin)
         # Also a class that no image has keeps its number.
-        classes = self.reading.classes or (origin.column if label.kind == "indicators" else ())
-        self.reading = replace(self.reading, label=label, classes=classes)
+        classes = self.at.reading.classes or (origin.column if label.kind == "indicators" else ())
+        self.at.reading = replace(self.at.reading, label=label, classes=classes)
         return origin
 
     def _file(self, path: str, origin: Column, options: SourceOptions) -> TableFile:
@@ -116,19 +104,18 @@ class TableOpening:
     def _plain_file(self, path: str, origin: Column, options: SourceOptions) -> TableFile:
         lines = origin.lines.get(path) or origin.lines.get("*")
         if lines:
-            return open_separated(self.tree, path) if lines == " " else LineFile.open(self.tree, path, lines)
-        return open_table_with(self.tree, path, () if origin.via else (*origin.key, *origin.column), options)
+            return open_separated(self.at.tree, path) if lines == " " else LineFile.open(self.at.tree, path, lines)
+        return open_table_with(self.at.tree, path, () if origin.via else (*origin.key, *origin.column), options)
 
     def _complete(self, origin: Column, complete: Column) -> None:
-        """Put what was found about a fact into the reading."""
         found = {name: getattr(complete, name) for name in ("key", "match", "fold", "base")}
 
         def put(one: Any) -> Any:
             return replace(one, **found) if _same(one, origin) else one
 
-        reading = self.reading
+        reading = self.at.reading
         label = reading.label
-        self.reading = replace(
+        self.at.reading = replace(
             reading,
             label=None if label is None else replace(label, origin=put(label.origin)),
             split=put(reading.split),
@@ -137,12 +124,11 @@ class TableOpening:
         )
 
     def _named(self, origin: Column, files: Sequence[TableFile]) -> tuple[int, Matching]:
-        """Return the column that names images, and how."""
         file = files[0]
         if origin.key:
             own_key = len(file.columns) - 1 if isinstance(file, JoinedNames) else column_index(file, origin.key[0])
             if origin.match == "stem":
-                refuse_lost_zeros(file, [own_key], self.images.paths(self.folder))
+                refuse_lost_zeros(file, [own_key], self.at.images.paths(self.at.folder))
             if origin.match is not None:
                 return own_key, Matching(origin.match, origin.fold, origin.base)
             columns = [own_key]
@@ -153,7 +139,7 @@ class TableOpening:
         strip = Strip.parse(origin.strip)
         texts = {i: [strip.of(text) for text in _texts(files, i)] for i in columns}
         # Paths may also start at the table's own folder, if it is not that of the keys.
-        own = any(parent_of(path) != self.reading.images.root for path in self.paths) and not origin.base
+        own = any(parent_of(path) != self.at.reading.images.root for path in self.paths) and not origin.base
         if origin.bases:
             texts = {
                 i: [text for file in files for text in self._based(file, origin, _texts([file], i))] for i in columns
@@ -162,11 +148,11 @@ class TableOpening:
         found = self._naming(texts, bases, origin)
         best = max(columns, key=lambda i: found[i].count, default=None)
         if best is None or 2 * found[best].count < len(texts[best]):
-            refuse_lost_zeros(file, columns, self.images.paths(self.folder))
+            refuse_lost_zeros(file, columns, self.at.images.paths(self.at.folder))
         if best is None or not found[best].count:
             shown = first_of([*map(repr, file.columns)], _SHOWN)
             msg = (
-                f"{file.url}: none of its columns {shown} names images in {self.folder.url}; name the column with "
+                f"{file.url}: none of its columns {shown} names images in {self.at.folder.url}; name the column with "
                 f"{named('image_column')}, and the folder of the images with {named('root')}"
             )
             raise DataError(msg)
@@ -181,9 +167,9 @@ class TableOpening:
 
     def _naming(self, texts: dict[int, list[str]], bases: list[str], origin: Column) -> dict[int, Naming]:
         at = [parent_of(self.paths[0]) if base == "." else base for base in bases]
-        root = self.reading.images.root
+        root = self.at.reading.images.root
         at = [base.removeprefix(root).lstrip("/") if root and base.startswith(root) else base for base in at]
-        found = find_matching(texts, lambda: self.images.paths(self.folder), at, origin.match, fold=origin.fold)
+        found = find_matching(texts, lambda: self.at.images.paths(self.at.folder), at, origin.match, fold=origin.fold)
         for one in found.values():
             if one.matching.base:
                 one.matching = replace(one.matching, base=bases[at.index(one.matching.base)])
@@ -204,7 +190,7 @@ class TableOpening:
                     values = [record.values[at[i]] if i in at else None for i in range(len(file.columns))]
                     yield record._replace(values=values)
 
-        reading = self.reading
+        reading = self.at.reading
         chosen = tuple(column_index(file, name) for name in origin.column)
         split = group = None
         features: dict[str, int] = {}
@@ -212,8 +198,8 @@ class TableOpening:
         labels = ColumnLabels((key,), (file.columns[key],), "class", None, (), 0)
         if what == "label":
             label = cast("Labels", reading.label)
-            labels, label = read_labels(self.tree, file, prefix, chosen, read_all, label, reading.classes)
-            self.reading = replace(reading, label=label)
+            labels, label = read_labels(self.at.tree, file, prefix, chosen, read_all, label, reading.classes)
+            self.at.reading = replace(reading, label=label)
             if isinstance(reading.split, Column) and _same(reading.split, origin):
                 split = column_index(file, reading.split.column[0])
             if isinstance(reading.group, Column) and _same(reading.group, origin):
@@ -252,16 +238,14 @@ class TableOpening:
         )
 
     def _unnamed(self, file: TableFile, key: int, origin: Column) -> tuple[int, ...]:
-        """Return the columns that no fact names: they are said."""
         if origin.lines or origin.via:
             return ()
-        facts = [one for _, one in self.reading.facts() if isinstance(one, Column) and file.path in one.files]
+        facts = [one for _, one in self.at.reading.facts() if isinstance(one, Column) and file.path in one.files]
         named_ = {file.columns[key], *(name for one in facts for name in (*one.key, *one.column))}
         return tuple(i for i, name in enumerate(file.columns) if name not in named_)
 
 
 def _same(one: object, origin: Column) -> bool:
-    """Return whether a fact comes from the same records as another."""
     if not isinstance(one, Column) or (one.key and origin.key and one.key != origin.key):
         return False
     places = [(each.files, each.via, each.base, each.bases, each.strip) for each in (one, origin)]

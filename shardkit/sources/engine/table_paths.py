@@ -35,23 +35,16 @@ class NumberedPath(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class KeyBuilder:
-    """Builds keys from paths.
+    """Builds keys from paths."""
 
-    Attributes:
-        root: URL of the folder that absolute paths must be below, with a '/' at its end.
-        absolute_only: Whether relative paths are rejected, because the root is only the common parent of absolute ones.
-        table_folder: URL of the table's folder, with a '/' at its end: paths that begin with ``../`` start there; None
-            to reject them.
-        prefixes: Replacements of the beginning of paths.
-    """
-
-    root: str
+    root: str  # URL of the folder that absolute paths must be below, with a '/' at its end
+    # Whether relative paths are rejected, because the root is only the common parent of absolute ones
     absolute_only: bool = False
+    # URL of the table's folder, with a '/' at its end: paths that begin with `../` start there; None to reject them
     table_folder: str | None = None
-    prefixes: tuple[PathPrefix, ...] = ()
+    prefixes: tuple[PathPrefix, ...] = ()  # replacements of the beginning of paths
 
     def key(self, path: object) -> str:
-        """Return the path below the root."""
         if isinstance(path, int) and not isinstance(path, bool):
             path = str(path)  # an identifier such as 17 for 17.jpg
         if not isinstance(path, str):
@@ -113,18 +106,6 @@ def build_keys(
     Paths are of one kind if they are all relative, all local, or all in one bucket. The kind of most of the first paths
     counts, and paths of another kind are rejected. Paths that begin with ``../`` are resolved from the table's folder,
     and have to lead below the root, which is then the user's.
-
-    Args:
-        source: URL of the table, for messages.
-        table_folder: The table's folder: relative paths start there.
-        options: Options of the source, such as the root.
-        first: Paths of the first records, at least one.
-        all_paths: Yields the paths of all records; called only if the first ones are absolute, or lead upwards, and
-            there is no root.
-
-    Raises:
-        CallError: Most of the first paths point outside the table's folder by ``../``.
-        DataError: No kind of path is that of more than half of the first ones.
     """
     prefixes, start = parse_prefixes(options.path_prefix), root_of(table_folder)
     if options.root is not None:
@@ -149,7 +130,6 @@ def build_keys(
 
 
 def _common_folder(paths: Iterable[str]) -> str:
-    """Return the deepest folder that absolute paths or URLs share."""
     common: list[str] | None = None
     above = ""
     for path in paths:

@@ -2,7 +2,7 @@
 
 import contextlib
 import itertools
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
@@ -15,7 +15,7 @@ from shardkit.sources.columns import LINE, UNMEASURED
 from shardkit.sources.engine.columns import Columns
 from shardkit.sources.engine.described_images import described_images, values_of
 from shardkit.sources.engine.drivers import Complete, Driver
-from shardkit.sources.engine.facts import LEFT_OUT, OfPath, Values, once
+from shardkit.sources.engine.facts import LEFT_OUT, Fact, OfPath, Values, once
 from shardkit.sources.engine.images import ImagePaths
 from shardkit.sources.engine.matching import ImageNames, Matching, Strip
 from shardkit.sources.engine.table_paths import KeyBuilder, absolute_form, root_of
@@ -25,17 +25,12 @@ from shardkit.sources.formats.tables.values import shown
 from shardkit.sources.listing import BadRecord, ListingRow, count_skipped
 from shardkit.sources.name_index import name_key
 from shardkit.sources.unlisted_images import NamedImages, SharedImages
-from shardkit.sources.walking import join, parent_of
+from shardkit.sources.walking import is_image, join, parent_of
 from shardkit.storage import Folder
 
 
 class PiecePart(NamedTuple):
-    """A part of a table.
-
-    Attributes:
-        file: Number of the table.
-        piece: Its part.
-    """
+    """A part of a table."""
 
     file: int
     piece: TablePart
@@ -43,31 +38,18 @@ class PiecePart(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Tables:
-    """Tables that are read as one.
-
-    Attributes:
-        files: The tables.
-        columns: The roles of their columns; their indexes are those of the first table.
-        matching: How they name images; a base of '.' is the folder of each table.
-        bases: Other bases, by the paths of tables.
-        strip: What is taken off their paths.
-        root: Folder that keys start at, below the folder of the tables, or its URL.
-        images: Which files are images that they may name.
-        map: Value of a label's text; other texts stand for themselves.
-        splits: The split of the records of each table; () if tables give none.
-        identity: Text that tells these from other tables of the same source.
-    """
+    """Tables that are read as one."""
 
     files: tuple[TableFile, ...]
-    columns: Columns
-    matching: Matching
-    bases: Mapping[str, str]
+    columns: Columns  # the roles of their columns; their indexes are those of the first table
+    matching: Matching  # how they name images; a base of '.' is the folder of each table
+    bases: Mapping[str, str]  # other bases, by the paths of tables
     strip: Strip
-    root: str
+    root: str  # folder that keys start at, below the folder of the tables, or its URL
     images: ImagePaths
-    map: Mapping[str, str | None]
-    splits: tuple[str, ...] = ()
-    identity: str = ""
+    map: Mapping[str, str | None]  # value of a label's text; other texts stand for themselves
+    splits: tuple[str, ...] = ()  # the split of the records of each table; () if tables give none
+    identity: str = ""  # text that tells these from other tables of the same source
 
     def rows(self, folder: Folder, file: int, piece: TablePart, skipped: dict[str, int]) -> Iterator[ListingRow]:
         """Yield the rows of a part of a table; a rejected one for a record that gives no example."""
@@ -101,7 +83,6 @@ class Tables:
 
     @property
     def are_lists(self) -> bool:
-        """Whether they are lists of paths."""
         return any(isinstance(file, LineFile) for file in self.files)
 
     def _shared(self, folder: Folder) -> SharedImages | None:
@@ -115,11 +96,9 @@ class Tables:
         sets = (NamedImages(self._keys_of(folder, one)) for one in self.files)
         return once(folder, f"keys: {self.identity}", lambda: [*sets])  # type: ignore[no-any-return]
 
-    def all_rows(self, folder: Folder) -> Iterator[ListingRow]:
-        """Yield the rows of all records."""
-        for number, table in enumerate(self.files):
-            for piece in table.parts():
-                yield from self.rows(folder, number, piece, {})
+    def rows_of(self, folder: Folder, file: int) -> Iterator[ListingRow]:
+        for piece in self.files[file].parts():
+            yield from self.rows(folder, file, piece, {})
 
     def keys(self, folder: Folder) -> Iterator[str]:
         """Yield the keys of all records that name an image, whether they give it a label or not."""
@@ -178,21 +157,17 @@ def _is_absolute(value: object) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class TableDriver(Driver):
-    """Enumerates the records of tables.
-
-    Attributes:
-        tables: The tables.
-        used: Their paths.
-    """
+    """Enumerates the records of tables."""
 
     tables: Tables
-    used: tuple[str, ...]
-
-    names_images = True
 
     @property
     def fields(self) -> tuple[pa.Field, ...]:
         return (LINE, *self.tables.columns.fields)
+
+    @property
+    def used(self) -> tuple[str, ...]:
+        return tuple(file.path for file in self.tables.files)
 
     @property
     def classes(self) -> tuple[str, ...] | None:
@@ -205,11 +180,9 @@ class TableDriver(Driver):
         return lines + self.tables.files[0].remark + self.tables.columns.describe()
 
     def parts(self, folder: Folder) -> list[PiecePart]:
-        del folder
         return [PiecePart(i, piece) for i, file in enumerate(self.tables.files) for piece in file.parts()]
 
     def divided(self, part: PiecePart) -> Sequence[PiecePart]:
-        """See Driver; pieces of CSV, TSV and JSON Lines."""
         if not isinstance(part.piece, int):
             return [part]
         return [PiecePart(part.file, piece) for piece in self.tables.files[part.file].divided(part.piece)]
@@ -217,7 +190,6 @@ class TableDriver(Driver):
     def rows(
         self, folder: Folder, part: PiecePart, complete: Complete, skipped: dict[str, int]
     ) -> Iterator[ListingRow]:
-        """See Driver; does not look up whether images exist."""
         for row in self.tables.rows(folder, part.file, part.piece, skipped):
             if row.reason is not None:
                 yield row
@@ -237,17 +209,11 @@ class TableDriver(Driver):
 
 @dataclass(frozen=True, slots=True)
 class OfTables:
-    """Values of columns by key; all are kept in memory, some 300 bytes for each image.
-
-    Attributes:
-        tables: The tables.
-        what: What the values are.
-        rest: Where the value of the images is that no record names; None: they have none.
-    """
+    """Values of columns by key; all are kept in memory, some 300 bytes for each image."""
 
     tables: Tables
     what: str = field(default="label")  # label, split, group or feature
-    rest: OfPath | None = None
+    rest: OfPath | None = None  # where the value of the images is that no record names; None: they have none
 
     def values(self, folder: Folder) -> Values:
         found: dict[str, Any] = once(folder, f"{self.what}: {self.tables.identity}", lambda: self._read(folder))
@@ -264,7 +230,7 @@ class OfTables:
 
     def _read(self, folder: Folder) -> dict[str, Any]:
         found: dict[str, Any] = {}
-        for row in self.tables.all_rows(folder):
+        for row in itertools.chain.from_iterable(self.tables.rows_of(folder, i) for i in range(len(self.tables.files))):
             value = self._of(row)
             if row.key in found and found[row.key] != value and not isinstance(value, BadRecord):
                 names = " and ".join(printable(one.name) for one in self.tables.files)
@@ -284,3 +250,29 @@ class OfTables:
         if self.what == "label" and self.tables.columns.labels.field is None:
             return row.label_name
         return tuple(row.extra[1:])
+
+
+def tables_of_classes(facts: Iterable[Fact]) -> list[Tables]:
+    """Return the tables that give the classes of images in folders."""
+    return [one.source.tables for one in facts if one.column == "label_name" and isinstance(one.source, OfTables)]
+
+
+def records_without_image(folder: Folder, of_classes: Iterable[Tables], complete: Complete) -> Iterator[ListingRow]:
+    """Yield the rows of the records of tables that give no image its class, as those of ImageNet: they are rejected."""
+    for tables in of_classes:
+        for number, table in enumerate(tables.files):
+            images = NamedImages(tables.images.paths(folder, tables.base_of(table)))
+            for row in tables.rows_of(folder, number):
+                if row.reason is not None and not is_image(row.key):
+                    yield row._replace(extra=())
+                elif row.key not in images:
+                    yield _checked(row.key, complete)
+
+
+def _checked(key: str, complete: Complete) -> ListingRow:
+    """Return the row of an image that is not there, which the check finds."""
+    row = ListingRow(key, None, None, UNMEASURED, 0)
+    try:
+        return complete(row)
+    except BadRecord as error:
+        return row._replace(reason=error.reason, message=str(error))

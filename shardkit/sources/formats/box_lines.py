@@ -45,8 +45,6 @@ _KITTI_FIELDS = (15, 16)
 
 
 def _kitti(line: str, record: ImageRecord, options: Options) -> Object | str | None:
-    """Return the object of a line, why it is bad, or None if it is left out."""
-    del options
     fields = line.split()
     if fields[0] == _DONT_CARE:
         record.leave_out("DontCare regions")
@@ -66,14 +64,11 @@ def _kitti(line: str, record: ImageRecord, options: Options) -> Object | str | N
 
 
 def _are_kitti(lines: Sequence[str]) -> bool:
-    """Return whether the first line is a word and 14 or 15 numbers."""
     fields = lines[0].split()
     return len(fields) in _KITTI_FIELDS and not NUMBER.fullmatch(fields[0]) and all(map(NUMBER.fullmatch, fields[1:]))
 
 
 def _visdrone(line: str, record: ImageRecord, options: Options) -> Object | str | None:
-    """Return the object of a line, why it is bad, or None if it is left out."""
-    del options
     fields = line.rstrip(",").split(",")
     if len(fields) != _VISDRONE_FIELDS:
         return f"{counted(len(fields), 'field')}, where an object has {_VISDRONE_FIELDS}"
@@ -89,8 +84,6 @@ def _visdrone(line: str, record: ImageRecord, options: Options) -> Object | str 
 
 
 def _dota(line: str, record: ImageRecord, options: Options) -> Object | str | None:
-    """Return the object of a line, why it is bad, or None if it is part of the header."""
-    del record, options
     fields = line.split()
     if line.partition(":")[0].lower() in _DOTA_HEADER:
         return None
@@ -102,8 +95,6 @@ def _dota(line: str, record: ImageRecord, options: Options) -> Object | str | No
 
 
 def _icdar(line: str, record: ImageRecord, options: Options) -> Object | str | None:
-    """Return the text of a line, why it is bad, or None if it is left out."""
-    del options
     fields = line.split(",", _NUM_CORNERS)
     if problem := number_problem(map(str.strip, fields[:_NUM_CORNERS])):
         return f"four corners need {_NUM_CORNERS} numbers: {problem}"
@@ -122,8 +113,6 @@ def _around(fields: Sequence[str]) -> list[float]:
 
 
 def _wider_person(line: str, record: ImageRecord, options: Options) -> Object | str | None:
-    """Return the person of a line, why it is bad, or None if it is left out."""
-    del options
     fields = line.split()
     if len(fields) == 1 and not record.objects and fields[0].isdecimal():
         return None  # the number of lines

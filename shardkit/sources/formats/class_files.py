@@ -25,19 +25,12 @@ _SPLITS = {"train": "train", "val": "validation", "valid": "validation", "test":
 
 @dataclass(frozen=True, slots=True)
 class YoloData:
-    """Content of the file.
+    """Content of the file."""
 
-    Attributes:
-        names: (index, name) of the classes, by index.
-        entries: (split, path as written), in the order train, validation, test.
-        base: `path` as written; '' if the file has none.
-        num_keypoint_fields: Number of keypoint fields that follow each box.
-    """
-
-    names: tuple[tuple[int, str], ...]
-    entries: tuple[tuple[str, str], ...]
-    base: str
-    num_keypoint_fields: int
+    names: tuple[tuple[int, str], ...]  # (index, name) of the classes, by index
+    entries: tuple[tuple[str, str], ...]  # (split, path as written), in the order train, validation, test
+    base: str  # `path` as written; '' if the file has none
+    num_keypoint_fields: int  # number of keypoint fields that follow each box
 
 
 def read_yaml(folder: Folder, path: str) -> YoloData:

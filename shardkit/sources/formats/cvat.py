@@ -20,13 +20,12 @@ from shardkit.naming import printable
 from shardkit.reject_reasons import BAD_ANNOTATION, BAD_BOX
 from shardkit.sources.columns import MAX_OBJECTS
 from shardkit.sources.formats.format import Format, Options
-from shardkit.sources.formats.record import ImageRecord, Size
+from shardkit.sources.formats.record import ImageRecord, number, size_of
 from shardkit.sources.listing import RecordProblem
 from shardkit.sources.walking import join, looks_like
 
 TAGS = "tags of whole images"  # classes of whole images
 _NO_SUBSET = "default"  # the subset of images without one
-_MAX_SIDE = 2**31
 _Points = list[tuple[float, float]]
 
 
@@ -79,15 +78,13 @@ def _images(file: BinaryIO, url: str) -> Iterator[ImageRecord]:
             del above[-1][-1]
 
 
-def _image(element: Element, number: int) -> ImageRecord:
-    width, height = _number(element.attrib, "width"), _number(element.attrib, "height")
-    is_size = 0 < width < _MAX_SIDE and 0 < height < _MAX_SIDE
-    size: Size = (int(width), int(height)) if is_size else (None, None)
-    return ImageRecord(element.get("name", ""), size, number=number, split=element.get("subset", ""))
+def _image(element: Element, place: int) -> ImageRecord:
+    size = size_of(element.get("width"), element.get("height"))
+    return ImageRecord(element.get("name", ""), size, number=place, split=element.get("subset", ""))
 
 
-def _add_shape(image: ImageRecord, element: Element, number: int) -> None:
-    name, outline_of = f"image {image.number}, shape {number}", _OUTLINES.get(element.tag)
+def _add_shape(image: ImageRecord, element: Element, place: int) -> None:
+    name, outline_of = f"image {image.number}, shape {place}", _OUTLINES.get(element.tag)
     label = element.get("label", "").strip()
     if element.tag == "tag":
         image.attributes.setdefault("tag", []).append(label)
@@ -143,7 +140,7 @@ def _polygon(values: Mapping[str, str]) -> _Points:
     points = [pair.split(",") for pair in values.get("points", "").split(";")]
     if len(points) <= 2 or any(len(pair) != 2 for pair in points):
         return []
-    return [(_float(x), _float(y)) for x, y in points]
+    return [(number(x), number(y)) for x, y in points]
 
 
 def _turned(corners: _Points, degrees: float) -> _Points:
@@ -169,14 +166,7 @@ _OUTLINES: dict[str, Callable[[Mapping[str, str]], _Points]] = {
 
 
 def _number(values: Mapping[str, str], name: str, default: float = math.nan) -> float:
-    return _float(values[name]) if name in values else default
-
-
-def _float(text: str) -> float:
-    try:
-        return float(text) if "_" not in text else math.nan
-    except ValueError:
-        return math.nan
+    return number(values[name]) if name in values else default
 
 
 class _Cvat(Format):

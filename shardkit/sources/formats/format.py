@@ -17,38 +17,29 @@ class Format(Protocol):
 
     A file that cannot be parsed raises DataError. A bad record says why, and the bad objects of an image are problems
     of its record. A record without image has problems only.
-
-    Attributes:
-        name: As in readings.
-        title: As in messages.
-        noun: What messages call a record.
-        note: What the user should know about what is read; '' for nothing.
-        names_are_below: Whether names of images never lead above the folder that they start at.
-        object_fields: Further fields of each object.
-        settings: Names of the options that it has.
     """
 
     name: str
     title: str
-    noun: str = "record"
-    note: str = ""
-    names_are_below: bool = False
+    noun: str = "record"  # what messages call a record
+    note: str = ""  # what the user should know about what is read; '' for nothing
+    names_are_below: bool = False  # whether names of images never lead above the folder that they start at
     object_fields: tuple[pa.Field, ...] = ()
     settings: frozenset[str] = frozenset()
 
     def sniff(self, head: bytes) -> bool:
         """Return whether a file is of this format, by its beginning."""
+        return False
 
     def records(self, file: BinaryIO, name: str, options: Options) -> Iterator[ImageRecord]:
         """Yield what a file says about its images, in the file's order; `name` is the file in messages."""
 
-    def tables(self, file: BinaryIO, name: str, options: Options, rows: int) -> Iterator[RecordTable] | None:
-        """Yield the records of a file in tables of so many, their objects as columns; None if they are not columns.
+    def tables(self, file: BinaryIO, name: str, options: Options, rows: int) -> Iterator[RecordTable]:
+        """Yield the records of a file in tables of so many, their objects as columns, if the format has columns.
 
         Objects as dicts take ten times as long to list, which counts in files of millions.
         """
-        del file, name, options, rows
-        return None
+        return iter(())
 
     def names(self, file: BinaryIO, name: str, options: Options) -> Iterator[str]:
         """Yield the names of the images, as written: the cheap pass."""
@@ -56,17 +47,14 @@ class Format(Protocol):
 
     def masks(self, file: BinaryIO, name: str, options: Options) -> Iterator[str]:
         """Yield the paths of the masks, as written, if records have masks in place of objects."""
-        del file, name, options
         return iter(())
 
     @property
     def gives_masks(self) -> bool:
-        """Whether records have masks in place of objects."""
         return type(self).masks is not Format.masks
 
     def classes(self, file: BinaryIO, name: str, options: Options) -> Mapping[int, str]:
         """Return the names of classes by the numbers that give their order; {} if the file does not order them."""
-        del file, name, options
         return {}
 
 

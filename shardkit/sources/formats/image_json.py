@@ -71,7 +71,6 @@ def _are_words(words: tuple[bytes, ...], head: bytes) -> bool:
 def _parse(
     fill: Callable[[ImageRecord, dict[str, Any]], None], title: str, word: bytes, data: bytes, options: Options
 ) -> ImageRecord:
-    del options
     content = json_of(data)
     if isinstance(content, str):
         return ImageRecord(bad=content)

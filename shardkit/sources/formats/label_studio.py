@@ -110,7 +110,6 @@ def _minimal_results(name: str, given: Any) -> Iterator[_Result]:
 
 
 def _image(data: dict[str, Any]) -> str:
-    """Return the value of `image`, or the first that names an image."""
     texts = {name: value for name, value in data.items() if isinstance(value, str)}
     for name in ("image", "img", "ocr", *texts):
         if name in texts and ending(image_path(texts[name])) in IMAGE_ENDINGS:
@@ -157,7 +156,6 @@ def _has_box(value: dict[str, Any]) -> bool:
 
 
 def _choices_of(value: dict[str, Any]) -> list[str]:
-    """Return the choices of a result for the whole image; [] for none."""
     given = value.get(_CHOICES)
     if not isinstance(given, list) or "x" in value:
         return []
@@ -256,7 +254,6 @@ class _LabelStudio(Format):
         return any(looks_like(head, *keys, start=b"[") for keys in _KEYS)
 
     def records(self, file: BinaryIO, name: str, options: Options) -> Iterator[ImageRecord]:
-        """See Format; the attributes are the choices of each control."""
         without_prefix = options.get("uploads") == "renamed"
         for number, (_, task) in enumerate(top_level_items(file, name, _DECODER), 1):
             record = _record(task, number)

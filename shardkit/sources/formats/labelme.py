@@ -14,7 +14,7 @@ from shardkit.reject_reasons import BAD_ANNOTATION, BAD_BOX
 from shardkit.sources.columns import MAX_OBJECTS
 from shardkit.sources.formats.format import Options
 from shardkit.sources.formats.one_image import JSON_BYTES, ImageFormat
-from shardkit.sources.formats.record import ImageRecord, Object, encodable
+from shardkit.sources.formats.record import ImageRecord, Object, encodable, size_of
 from shardkit.sources.formats.vendors.readers import json_of
 from shardkit.sources.listing import RecordProblem
 from shardkit.sources.walking import looks_like
@@ -25,11 +25,9 @@ _OBJECT_FIELDS = (pa.field("segmentation", pa.string()),)
 _IGNORED = "__ignore__"  # Labelme's label of regions without label
 _WITHOUT_AREA = frozenset({"point", "points", "line", "linestrip"})
 _LEFT_OUT = "shapes without area (points, lines) or to be ignored"
-_MAX_SIDE = 2**31
 
 
 def _parse(data: bytes, options: Options) -> ImageRecord:
-    del options
     content = json_of(data)
     if isinstance(content, str):
         return ImageRecord(bad=content)
@@ -39,10 +37,9 @@ def _parse(data: bytes, options: Options) -> ImageRecord:
     if len(shapes) > MAX_OBJECTS:
         return ImageRecord(bad=f"it has {len(shapes):,} shapes, more than {MAX_OBJECTS:,}; split the image into tiles")
     path = content.get("imagePath")
-    width, height = _pixels(content.get("imageWidth")), _pixels(content.get("imageHeight"))
     image = ImageRecord(
         image=encodable(path).replace("\\", "/") if isinstance(path, str) else "",
-        size=(width, height) if width and height else (None, None),
+        size=size_of(content.get("imageWidth"), content.get("imageHeight")),
         attributes={"flags": names} if (names := _true_flags(content.get("flags"))) else {},
     )
     groups: dict[tuple[str, str], Object] = {}
@@ -106,10 +103,6 @@ def _points(value: Any) -> list[tuple[float, float]] | None:
     except (TypeError, ValueError, OverflowError):
         return None
     return points if points and all(math.isfinite(one) for point in points for one in point) else None
-
-
-def _pixels(value: Any) -> int | None:
-    return int(value) if isinstance(value, int | float) and 0 < value < _MAX_SIDE else None
 
 
 def _json(polygon: list[float] | None) -> str:

@@ -1,9 +1,9 @@
 """Formats whose file is about one image; the file or the reading says which."""
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, BinaryIO, TypeAlias
+from typing import Any, TypeAlias
 
 import pyarrow as pa
 
@@ -19,58 +19,25 @@ _ADVICE = "; correct the line, or remove it"
 
 @dataclass(frozen=True, slots=True)
 class ImageFormat:
-    """A format with one file for each image.
-
-    Attributes:
-        name: Its name in readings.
-        title: Its name in messages.
-        ending: Usual ending of its files.
-        parse: Function from a file's content to what it says; `bad` is set if it cannot be read.
-        is_head: Function that returns whether the beginning of a file is of the format.
-        object_fields: Further fields of each object.
-        advice: End of the message of a bad object.
-        note: What the user should know about what is read; '' for nothing.
-        missing: What to do if a file's image is not there.
-        of_classes: Why a file with classes of the whole image only gives no boxes; '' if it gives an image without any.
-        side_files: Names of files with its ending that are none of its files.
-        numbers_classes: Whether classes are numbers, which another file names.
-        settings: Names of the options that it has.
-        max_bytes: Size above which a file is not read.
-    """
+    """A format with one file for each image."""
 
     name: str
     title: str
-    ending: str
+    ending: str  # usual ending of its files
+    # Function from a file's content to what it says; `bad` is set if it cannot be read
     parse: Callable[[bytes, Options], ImageRecord]
-    is_head: Callable[[bytes], bool]
+    sniff: Callable[[bytes], bool]  # returns whether the beginning of a file is of the format
     object_fields: tuple[pa.Field, ...] = ()
-    advice: str = ""
-    note: str = ""
-    missing: str = "restore it, or remove the file"
+    advice: str = ""  # end of the message of a bad object
+    note: str = ""  # what the user should know about what is read; '' for nothing
+    missing: str = "restore it, or remove the file"  # what to do if a file's image is not there
+    # Why a file with classes of the whole image only gives no boxes; '' if it gives an image without any
     of_classes: str = ""
-    side_files: frozenset[str] = frozenset()
-    numbers_classes: bool = False
+    side_files: frozenset[str] = frozenset()  # names of files with its ending that are none of its files
+    numbers_classes: bool = False  # whether classes are numbers, which another file names
     settings: frozenset[str] = frozenset()
+    # Size above which a file is not read
     max_bytes: int = 16 << 20  # 16 MiB for the annotations of one image
-
-    def sniff(self, head: bytes) -> bool:
-        return self.is_head(head)
-
-    def records(self, file: BinaryIO, name: str, options: Options) -> Iterator[ImageRecord]:
-        """See Format; one record."""
-        del name
-        data = file.read(self.max_bytes + 1)
-        is_large = len(data) > self.max_bytes
-        yield ImageRecord(bad=f"it has more than {self.max_bytes:,} bytes") if is_large else self.parse(data, options)
-
-    def names(self, file: BinaryIO, name: str, options: Options) -> Iterator[str]:
-        """See Format; none if the file's own name is that of the image."""
-        return (record.image for record in self.records(file, name, options) if record.image)
-
-    def classes(self, file: BinaryIO, name: str, options: Options) -> Mapping[int, str]:
-        """See Format; a file does not order them."""
-        del file, name, options
-        return {}
 
 
 def line_format(

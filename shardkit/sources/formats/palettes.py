@@ -16,6 +16,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import islice
+from typing import Any
 
 from shardkit.errors import CallError, DataError
 from shardkit.naming import printable
@@ -37,17 +38,11 @@ _FIRST = 20  # lines that tell whether a file has colours
 
 @dataclass(frozen=True, slots=True)
 class Palette:
-    """The classes of masks.
-
-    Attributes:
-        names: Names by class number.
-        colours: Colours by class number, as six hexadecimal digits each; '' if masks hold class numbers.
-        is_counted: Whether lines without numbers have the names of class 0, 1, ….
-    """
+    """The classes of masks."""
 
     names: tuple[str, ...] = ()
-    colours: str = ""
-    is_counted: bool = False
+    colours: str = ""  # colours by class number, as six hexadecimal digits each; '' if masks hold class numbers
+    is_counted: bool = False  # whether lines without numbers have the names of class 0, 1, …
 
 
 def read_palette(folder: Folder, path: str) -> Palette:
@@ -89,38 +84,40 @@ def _of_ade(folder: Folder, path: str) -> Palette:
 
 
 def _of_json(folder: Folder, path: str) -> Palette:
-    return _of_supervisely(folder, path) if posixpath.basename(path) == "classes.json" else _of_vistas(folder, path)
-
-
-def _of_vistas(folder: Folder, file: str) -> Palette:
-    entry = file_or_folder(folder, file)
-    data = read_label_file(folder, file, entry.num_bytes if entry else 0, _MAX_CONFIG_BYTES)
+    entry = file_or_folder(folder, path)
+    data = read_label_file(folder, path, entry.num_bytes if entry else 0, _MAX_CONFIG_BYTES)
     try:
-        labels = None if isinstance(data, str) else json.loads(data)["labels"]
-        lists = [tuple(encodable(label[key]) for label in labels or ()) for key in ("readable", "name")]
-    except (ValueError, RecursionError, KeyError, TypeError, AttributeError):
+        content = {} if isinstance(data, str) else json.loads(data)
+    except (ValueError, RecursionError):
+        content = {}
+    classes_of = _of_supervisely if posixpath.basename(path) == "classes.json" else _of_vistas
+    return classes_of(content, f"{folder.url}/{path}")
+
+
+def _of_vistas(content: Any, url: str) -> Palette:
+    try:
+        lists = [tuple(encodable(label[key]) for label in content["labels"]) for key in ("readable", "name")]
+    except (KeyError, TypeError, AttributeError):
         lists = []
     names = next((one for one in lists if 0 < len(one) == len(set(one)) <= _MAX_CLASSES), None)
     if names is None:
         msg = (
-            f"{folder.url}/{file}: `labels` is no list of classes, {_MAX_CLASSES} at most, each with a `readable` and "
+            f"{url}: `labels` is no list of classes, {_MAX_CLASSES} at most, each with a `readable` and "
             "a `name`; restore the file, or remove it to name the classes by their numbers"
         )
         raise DataError(msg)
     return Palette(names)
 
 
-def _of_supervisely(folder: Folder, file: str) -> Palette:
+def _of_supervisely(content: Any, _: str) -> Palette:
     """Return the classes of a file of titles and colours; no classes if the file is about something else."""
-    entry = file_or_folder(folder, file)
-    data = read_label_file(folder, file, entry.num_bytes if entry else 0, _MAX_CONFIG_BYTES)
     try:
-        classes = [] if isinstance(data, str) else json.loads(data)["classes"]
-        found = {encodable(one["title"]): _HEX.fullmatch(one["color"]) for one in classes}
-    except (ValueError, RecursionError, KeyError, TypeError, AttributeError):
+        found = {encodable(one["title"]): _HEX.fullmatch(one["color"]) for one in content["classes"]}
+        num = len(content["classes"])
+    except (KeyError, TypeError, AttributeError):
         return Palette()
     colours = [match[1].lower() for match in found.values() if match]
-    is_whole = 0 < len(colours) == len(set(colours)) == len(classes) <= _MAX_CLASSES
+    is_whole = 0 < len(colours) == len(set(colours)) == num <= _MAX_CLASSES
     return Palette(tuple(found), "".join(colours)) if is_whole else Palette()
 
 

@@ -23,42 +23,29 @@ _SHOWN = 80  # characters of a bad field
 
 @dataclass(slots=True)
 class ImageRecord:
-    """What a file says about one image.
+    """What a file says about one image."""
 
-    Attributes:
-        image: The image's path or name as written; '' if the file gives none.
-        size: Width and height that the boxes refer to: pixels, (0, 0) if boxes are fractions of the sides, None if the
-            file does not give them: then they are the image's.
-        objects: Fields of each good object.
-        problems: The bad objects; the key is the object's name in the file, such as "line 3".
-        left_out: Number of shapes that are not read, by a phrase for the user.
-        attributes: Classes of the whole image, by the name of what gives them.
-        file: Path of the file, if it is about this image only.
-        number: The record's number in the file, or that of its line, from 1.
-        split: The split's name as written; '' for none.
-        columns: Names of what gives classes to boxes: attributes of regions, or labelling jobs.
-        bad: Why the record gives no example, such as "it is no JSON object"; '' if it does.
-        reason: The code of shardkit.reject_reasons for that.
-        mask: Path of the image's mask, as written; '' for none.
-        segments: The colours of the mask, as red + 256 * green + 65,536 * blue, with the class of each.
-        is_skipped: Whether the record says that nobody labelled the image.
-    """
-
-    image: str = ""
+    image: str = ""  # the image's path or name as written; '' if the file gives none
+    # Width and height that the boxes refer to: pixels, (0, 0) if boxes are fractions of the sides, None if the file
+    # does not give them: then they are the image's
     size: Size = (None, None)
     objects: list[Object] = field(default_factory=list)
+    # The bad objects; the key is the object's name in the file, such as "line 3"
     problems: list[RecordProblem] = field(default_factory=list)
+    # Number of shapes that are not read, by a phrase for the user
     left_out: dict[str, int] = field(default_factory=dict)
+    # Classes of the whole image, by the name of what gives them
     attributes: dict[str, list[str]] = field(default_factory=dict)
-    file: str = ""
-    number: int = 0
-    split: str = ""
+    number: int = 0  # the record's number in the file, or that of its line, from 1
+    split: str = ""  # the split's name as written; '' for none
+    # Names of what gives classes to boxes: attributes of regions, or labelling jobs
     columns: dict[str, None] = field(default_factory=dict)
-    bad: str = ""
-    reason: str = BAD_ANNOTATION
-    mask: str = ""
+    bad: str = ""  # why the record gives no example, such as "it is no JSON object"; '' if it does
+    reason: str = BAD_ANNOTATION  # the code of shardkit.reject_reasons for that
+    mask: str = ""  # path of the image's mask, as written; '' for none
+    # The colours of the mask, as red + 256 * green + 65,536 * blue, with the class of each
     segments: list[tuple[int, str]] = field(default_factory=list)
-    is_skipped: bool = False
+    is_skipped: bool = False  # whether the record says that nobody labelled the image
 
     def add_line_problem(self, line: int, what: str) -> None:
         """Add a bad line of a text file with one object per line."""
@@ -81,7 +68,6 @@ class ImageRecord:
             self.objects.append({"bbox": [ymin, xmin, ymax, xmax], "label_name": label_name, "name": name})
 
     def leave_out(self, what: str) -> None:
-        """Count a shape that is not read, by a phrase for the user."""
         count_skipped(self.left_out, what)
 
     def _problem(self, name: str, reason: str, message: str) -> None:
@@ -89,22 +75,34 @@ class ImageRecord:
 
 
 class RecordTable(NamedTuple):
-    """Records whose objects are a column.
+    """Records whose objects are a column."""
 
-    Attributes:
-        records: The records, to be read once, whose objects are counted only; None for one that is reported otherwise.
-        objects: The objects of each, as the column of a listing; None for classes of whole images.
-        classes: Names of classes by the numbers that give their order.
-    """
-
+    # The records, to be read once, whose objects are counted only; None for one that is reported otherwise
     records: Iterable[ImageRecord | None]
-    objects: pa.Array | None
-    classes: Mapping[int, str]
+    objects: pa.Array | None  # the objects of each, as the column of a listing; None for classes of whole images
+    classes: Mapping[int, str]  # names of classes by the numbers that give their order
 
 
 def is_finite(side: Any) -> bool:
     """Return whether a value is a finite number."""
     return isinstance(side, int | float) and not isinstance(side, bool) and abs(side) < math.inf
+
+
+def number(value: Any) -> float:
+    """Return a value as a float; NaN if it is no number."""
+    # float() also accepts 1_000.
+    if isinstance(value, str) and "_" in value:
+        return math.nan
+    try:
+        return float(value)
+    except (TypeError, ValueError, OverflowError):
+        return math.nan
+
+
+def size_of(width: Any, height: Any) -> Size:
+    """Return the size of an image in pixels; None for both sides if one is none, such as LabelImg's 0."""
+    sides = number(width), number(height)
+    return (int(sides[0]), int(sides[1])) if all(1 <= side < _MAX_SIDE for side in sides) else (None, None)
 
 
 def number_problem(texts: Iterable[str]) -> str | None:

@@ -16,7 +16,7 @@ from shardkit.reject_reasons import BAD_ANNOTATION, BAD_BOX
 from shardkit.sources.columns import MAX_OBJECTS
 from shardkit.sources.formats.format import Options
 from shardkit.sources.formats.one_image import ImageFormat
-from shardkit.sources.formats.record import ImageRecord, Size
+from shardkit.sources.formats.record import ImageRecord, Size, number, size_of
 from shardkit.sources.listing import RecordProblem
 from shardkit.sources.walking import looks_like
 
@@ -34,7 +34,6 @@ def _parse(data: bytes, options: Options) -> ImageRecord:
 
     Document types and entities are refused: a small file could expand to gigabytes, or open other files.
     """
-    del options
     if (num_tags := data.count(b"<")) > _MAX_TAGS:
         return ImageRecord(
             bad=f"it has {num_tags:,} tags, more than {_MAX_TAGS:,}; an image has at most {MAX_OBJECTS:,} objects"
@@ -53,8 +52,8 @@ def _parse(data: bytes, options: Options) -> ImageRecord:
     if len(found) > MAX_OBJECTS:
         return ImageRecord(bad=f"it has {len(found):,} objects, more than {MAX_OBJECTS:,}; split the image into tiles")
     record = ImageRecord(_text(root, "filename").replace("\\", "/").rpartition("/")[2], _size(root))
-    for number, one in enumerate(found, 1):
-        _add_object(record, one, f"object {number}")
+    for place, one in enumerate(found, 1):
+        _add_object(record, one, f"object {place}")
     return record
 
 
@@ -65,7 +64,7 @@ def _add_object(record: ImageRecord, one: Element, name: str) -> None:
         record.problems.append(RecordProblem(name, BAD_ANNOTATION, message))
         return
     box = one.find("bndbox")
-    sides = [_number(box, side) for side in _SIDES]
+    sides = [math.nan if box is None else number(_text(box, side)) for side in _SIDES]
     if not all(map(math.isfinite, sides)):
         found = ", ".join("" if box is None else _text(box, side) for side in _SIDES)
         message = f"<bndbox> needs finite numbers as {', '.join(_SIDES)}, found ({found}); correct or remove it"
@@ -85,16 +84,7 @@ def _add_object(record: ImageRecord, one: Element, name: str) -> None:
 
 def _size(root: Element) -> Size:
     size = root.find("size")
-    width, height = _number(size, "width"), _number(size, "height")
-    # LabelImg writes 0 for images that it could not open.
-    return (int(width), int(height)) if 0 < width < 2**31 and 0 < height < 2**31 else (None, None)
-
-
-def _number(parent: Element | None, tag: str) -> float:
-    try:
-        return math.nan if parent is None else float(_text(parent, tag))
-    except ValueError:
-        return math.nan
+    return (None, None) if size is None else size_of(_text(size, "width"), _text(size, "height"))
 
 
 def _text(parent: Element, tag: str) -> str:

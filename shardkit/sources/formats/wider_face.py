@@ -36,17 +36,11 @@ class _WiderFace(Format):
     object_fields = tuple(pa.field(name, pa.int64()) for name in _ATTRIBUTES)
     note = "one class, 'face'"
 
-    def sniff(self, head: bytes) -> bool:
-        lines = [line.strip() for line in head.decode("utf-8", "replace").split("\n")[:3]]
-        return len(lines) > 2 and _is_path(lines[0]) and lines[1].isdecimal() and not isinstance(_face(lines[2]), str)
-
     def classes(self, file: BinaryIO, name: str, options: Options) -> Mapping[int, str]:
-        del file, name, options
         return {0: _FACE}
 
     def records(self, file: BinaryIO, name: str, options: Options) -> Iterator[ImageRecord]:
         """See Format; lines before the first path belong to a record without image."""
-        del name, options
         record, wanted, num_seen, number = ImageRecord(), 0, 0, 0
         while line := file.readline(MAX_LINE_BYTES):
             number += 1

@@ -34,7 +34,6 @@ def _object(line: str, record: ImageRecord, options: Options) -> Object | str:
     The box of a polygon encloses it; its `segmentation` is ``[[x, y, …]]`` as JSON, with the numbers as written. The
     `segmentation` of a box is ''.
     """
-    del record
     if len(line) > _MAX_LINE:
         return f"the line has {len(line):,} bytes, more than {_MAX_LINE:,}"
     fields, names = line.split(), _names(options.get("names", ""))

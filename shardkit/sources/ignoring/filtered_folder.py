@@ -23,11 +23,7 @@ from shardkit.storage import Entry, WrappedFolder
 
 @dataclass(frozen=True)
 class IgnoreGlob:
-    """One glob of `ignore`.
-
-    Attributes:
-        text: The glob as the user wrote it.
-    """
+    """One glob of `ignore`."""
 
     text: str
     _pattern: str = field(init=False, repr=False, compare=False)
@@ -40,7 +36,6 @@ class IgnoreGlob:
         return re.compile(self._pattern, re.DOTALL)
 
     def matches(self, path: str) -> bool:
-        """Return whether the file at a path, relative to SOURCE, is left out."""
         return self._regex.fullmatch(path) is not None
 
     def matches_folder(self, path: str) -> bool:
@@ -99,14 +94,10 @@ class FilteredFolder(WrappedFolder):
 
     Layouts decide by the names that they see how a tree is read. So hiding comes before every layout, as if the files
     had been moved away; a filter of the listed images could not tell that the only other folder is to be ignored.
-
-    Attributes:
-        globs: What is hidden.
-        above: Path of the folder below SOURCE, where globs begin; '' if it is SOURCE.
     """
 
     globs: tuple[IgnoreGlob, ...]
-    above: str = ""
+    above: str = ""  # path of the folder below SOURCE, where globs begin; '' if it is SOURCE
 
     def hiding_glob(self, path: str, *, is_folder: bool = False) -> IgnoreGlob | None:
         """Return the first glob that hides a file, or a whole folder; None if none does."""

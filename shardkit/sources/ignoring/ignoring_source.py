@@ -21,14 +21,10 @@ class IgnoringSource(WrappedSource):
     """A source without ignored images.
 
     Tables and annotation files may name an ignored image, so rows are filtered too.
-
-    Attributes:
-        globs: The globs.
-        left_out: Those of what recognising left out, which the user has not written.
     """
 
     globs: tuple[IgnoreGlob, ...]
-    left_out: tuple[IgnoreGlob, ...] = ()
+    left_out: tuple[IgnoreGlob, ...] = ()  # those of what recognising left out, which the user has not written
 
     @property
     def wanted(self) -> tuple[IgnoreGlob, ...]:
@@ -41,13 +37,11 @@ class IgnoringSource(WrappedSource):
         return reading and replace(reading, ignore=tuple(one.text for one in self.globs))
 
     def describe(self) -> str:
-        """See Source; the source itself says what is left out."""
         ignored = ", ".join(printable(one.text) for one in self.wanted)
         return f"{self.inner.describe()}; ignored: {ignored}" if ignored else self.inner.describe()
 
     @property
     def has_added_part(self) -> bool:
-        """See WrappedSource; files of a folder are hidden from the other source."""
         return isinstance(self.folder, FilteredFolder)
 
     def list_added(self, batch_rows: int) -> Iterator[Listing]:
@@ -55,7 +49,6 @@ class IgnoringSource(WrappedSource):
         return batched(self.schema, (), batch_rows, self._count_hidden())
 
     def list_inner(self, part: Any, batch_rows: int) -> Iterator[Listing]:
-        """See WrappedSource; the listings without ignored images."""
         return map(self._without_ignored, self.inner.list_part(part, batch_rows))
 
     def _without_ignored(self, listing: Listing) -> Listing:

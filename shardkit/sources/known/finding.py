@@ -26,16 +26,10 @@ _EVERY = ("*",)  # the columns of a label
 
 @dataclass(frozen=True, slots=True)
 class KnownDataset:
-    """A dataset that a folder is.
-
-    Attributes:
-        title: Its name.
-        remark: What the user should know about its reading; '' for nothing.
-        readings: Its readings; the first counts if no column is chosen.
-    """
+    """A dataset that a folder is."""
 
     title: str
-    remark: str
+    remark: str  # what the user should know about its reading; '' for nothing
     readings: tuple[Reading, ...]
 
     def reading(self, columns: tuple[str, ...]) -> Reading:

@@ -18,21 +18,13 @@ from shardkit.storage import Folder
 
 @dataclass(frozen=True, slots=True)
 class MatDataset:
-    """A dataset with labels in MATLAB files.
-
-    Attributes:
-        name: Its name.
-        folder: Folder of images by which it is recognised.
-        labels: The file of labels.
-        row: The table's first records.
-        script: Python program that writes the table into the working directory; it needs SciPy.
-    """
+    """A dataset with labels in MATLAB files."""
 
     name: str
-    folder: str
+    folder: str  # folder of images by which it is recognised
     labels: str
     row: str
-    script: str
+    script: str  # Python program that writes the table into the working directory; it needs SciPy
 
 
 _TABLE = "labels.csv"

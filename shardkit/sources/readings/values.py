@@ -24,164 +24,112 @@ STATED = "reading"  # the layout of a source whose reading the user states
 
 @dataclass(frozen=True, slots=True)
 class Images:
-    """Which files are examples.
+    """Which files are examples."""
 
-    Attributes:
-        root: Folder that keys start at, the same as in all further fields; '' for SOURCE.
-        include: Globs of the keys of examples, which start at `root`, as in the next two.
-        exclude: Globs of images that are none, and are counted.
-        unlabelled: Globs of images without a label on purpose: stored with label -1.
-        unnamed: What happens to images that no record of the files of labels, boxes or splits names: rejected; left
-            out and counted (`ignore`); or rejected near images that one names, and counted in other folders (`near`).
-    """
-
-    root: str = ""
-    include: tuple[str, ...] = ()
-    exclude: tuple[str, ...] = ()
-    unlabelled: tuple[str, ...] = ()
+    root: str = ""  # folder that keys start at, the same as in all further fields; '' for SOURCE
+    include: tuple[str, ...] = ()  # globs of the keys of examples, which start at `root`, as in the next two
+    exclude: tuple[str, ...] = ()  # globs of images that are none, and are counted
+    unlabelled: tuple[str, ...] = ()  # globs of images without a label on purpose: stored with label -1
+    # What happens to images that no record of the files of labels, boxes or splits names: rejected; left out and
+    # counted (`ignore`); or rejected near images that one names, and counted in other folders (`near`)
     unnamed: Unnamed = "reject"
 
 
 @dataclass(frozen=True, slots=True)
 class PathPart:
-    """A folder of an image's path.
+    """A folder of an image's path."""
 
-    Attributes:
-        path: Number of the folder: 0 is the first one below the root, -1 the one that holds the image.
-        map: Value of each name; None: the example has none. Other names stand for themselves, but for a split.
-    """
-
-    path: int
+    path: int  # number of the folder: 0 is the first one below the root, -1 the one that holds the image
+    # Value of each name; None: the example has none. Other names stand for themselves, but for a split
     map: Mapping[str, str | None] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
 class PathRegex:
-    """A group of a regular expression that is searched in an image's name or path.
+    """A group of a regular expression that is searched in an image's name or path."""
 
-    Attributes:
-        regex: The expression.
-        group: Number or name of the group.
-        of: What is searched: the name with its ending, or the path below the root.
-        map: Value of each text, as in PathPart.
-    """
-
-    regex: str
-    group: int | str = 1
-    of: Literal["name", "path"] = "name"
-    map: Mapping[str, str | None] = field(default_factory=dict)
+    regex: str  # the expression
+    group: int | str = 1  # number or name of the group
+    of: Literal["name", "path"] = "name"  # what is searched: the name with its ending, or the path below the root
+    map: Mapping[str, str | None] = field(default_factory=dict)  # value of each text, as in PathPart
 
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """A column of a table, or several.
+    """A column of a table, or several."""
 
-    Attributes:
-        column: The column; several for several labels or numbers; ``*``: all columns of the first table but the key.
-        files: Globs of the tables, which are read as one.
-        key: The column that names the image, or several that do together; () to find it.
-        between: Text between the values of several.
-        match: How it does; None to find out.
-        base: Folder that its paths start at; '' for the root, '.' for the table's own. With a match by name or stem,
-            the images of other folders are not named.
-        bases: The same for some of the tables, by their paths.
-        strip: Replacements ``OLD=NEW`` of the beginning of its paths; ``~REGEX`` is taken off its names.
-        fold: Whether names are compared without case, and without the form of letters with accents.
-        map: Value of each text, as in PathPart.
-        rest: Value of the images that no record names, or where it is in their paths; None: they have none. A label
-            with it is one of the images in the folders, whatever the records name.
-        lines: Regular expressions of the lines of text files, by their paths, or ``*``: named groups are the columns. A
-            blank: there is a header, and blanks are between fields.
-        via: Tables whose columns are added to each record, by the value of the one column that both have.
-    """
-
+    # The column; several for several labels or numbers; `*`: all columns of the first table but the key
     column: tuple[str, ...]
-    files: tuple[str, ...]
-    key: tuple[str, ...] = ()
-    between: str = "/"
-    match: Match | None = None
+    files: tuple[str, ...]  # globs of the tables, which are read as one
+    key: tuple[str, ...] = ()  # the column that names the image, or several that do together; () to find it
+    between: str = "/"  # text between the values of several
+    match: Match | None = None  # how it does; None to find out
+    # Folder that its paths start at; '' for the root, '.' for the table's own; with a match by name or stem, the images
+    # of other folders are not named
     base: str = ""
-    bases: Mapping[str, str] = field(default_factory=dict)
-    strip: tuple[str, ...] = ()
-    fold: bool = False
-    map: Mapping[str, str | None] = field(default_factory=dict)
+    bases: Mapping[str, str] = field(default_factory=dict)  # the same for some of the tables, by their paths
+    strip: tuple[str, ...] = ()  # replacements `OLD=NEW` of the beginning of its paths; `~REGEX` is taken off its names
+    fold: bool = False  # whether names are compared without case, and without the form of letters with accents
+    map: Mapping[str, str | None] = field(default_factory=dict)  # value of each text, as in PathPart
+    # Value of the images that no record names, or where it is in their paths; None: they have none; a label with it is
+    # one of the images in the folders, whatever the records name
     rest: str | PathPart | PathRegex | None = None
+    # Regular expressions of the lines of text files, by their paths, or `*`: named groups are the columns; a blank:
+    # there is a header, and blanks are between fields
     lines: Mapping[str, str] = field(default_factory=dict)
+    # Tables whose columns are added to each record, by the value of the one column that both have
     via: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class Listed:
-    """Lists of images, each of which stands for a value; or the tables that another fact is read from.
+    """Lists of images, each of which stands for a value; or the tables that another fact is read from."""
 
-    Attributes:
-        lists: Value of the images in each list, by its path.
-        names: Column of the images' names, if the lists are tables; '' if a line is a name.
-        match: How a line names an image; None to find out.
-        base: Folder that paths start at; '' for the root. With a match by name or stem, the images of other folders are
-            not named.
-        bases: The same for some of the lists, by their paths.
-        strip: As in Column.
-        fold: As in Column.
-        rest: Value of the images in no list; None: they have none.
-        lines: Regular expression of a line, whose group `image` is the name; '' if all of the line is.
-    """
-
-    lists: Mapping[str, str]
-    names: str = ""
-    match: Match | None = None
+    lists: Mapping[str, str]  # value of the images in each list, by its path
+    names: str = ""  # column of the images' names, if the lists are tables; '' if a line is a name
+    match: Match | None = None  # how a line names an image; None to find out
+    # Folder that paths start at; '' for the root; with a match by name or stem, the images of other folders are not
+    # named
     base: str = ""
-    bases: Mapping[str, str] = field(default_factory=dict)
-    strip: tuple[str, ...] = ()
-    fold: bool = False
-    rest: str | None = None
-    lines: str = ""
+    bases: Mapping[str, str] = field(default_factory=dict)  # the same for some of the lists, by their paths
+    strip: tuple[str, ...] = ()  # as in Column
+    fold: bool = False  # as in Column
+    rest: str | None = None  # value of the images in no list; None: they have none
+    lines: str = ""  # regular expression of a line, whose group `image` is the name; '' if all of the line is
 
 
 @dataclass(frozen=True, slots=True)
 class Annotation:
-    """Files of a format for annotations: COCO, Pascal VOC, YOLO, ….
+    """Files of a format for annotations: COCO, Pascal VOC, YOLO, …."""
 
-    Attributes:
-        format: Name of the format.
-        files: Globs of the files.
-        images: Folder that the names of images in the files start at; '' for the root.
-        bases: The same for some of the files, by their paths.
-        match: How they name images; None to find out. If each image has its own file: by the `path` below that folder,
-            or by the `end`: the image of its name in the nearest folder, or the one that it says.
-        fold: As in Column.
-        names: File with the names of the classes, if the files have their numbers.
-        options: Further settings, by the names that the format gives them.
-    """
-
-    format: str
-    files: tuple[str, ...]
-    images: str = ""
-    bases: Mapping[str, str] = field(default_factory=dict)
+    format: str  # name of the format
+    files: tuple[str, ...]  # globs of the files
+    images: str = ""  # folder that the names of images in the files start at; '' for the root
+    bases: Mapping[str, str] = field(default_factory=dict)  # the same for some of the files, by their paths
+    # How they name images; None to find out. If each image has its own file: by the `path` below that folder, or by the
+    # `end`: the image of its name in the nearest folder, or the one that it says
     match: Match | None = None
-    fold: bool = False
-    names: str = ""
+    fold: bool = False  # as in Column
+    names: str = ""  # file with the names of the classes, if the files have their numbers
+    # Further settings, by the names that the format gives them
     options: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
 class Paired:
-    """A file of each image, by a template of its path: ``{0}/masks/{stem}_mask.png``.
+    """A file of each image, by a template of its path: ``{0}/masks/{stem}_mask.png``."""
 
-    Attributes:
-        pair: The template below the root, with the file's ending, or for any. ``{0}`` and ``{-1}`` are folders of the
-            image's path, ``{dir}`` is what the image's template has there, or all of them, ``{stem}`` is the image's
-            name without ending, ``{name}`` its name.
-        image: Template of the image's path without ending, such as ``images/{dir}/{stem}``; without a folder, of its
-            name: ``{stem}_sat`` takes ``_sat`` off it first.
-        also: Further templates and those of their images. The first one whose file exists counts.
-        palette: File that says what the colours or numbers of masks mean, or ``numbers``, or ``black-and-white``; ''
-            to find out which of the two.
-    """
-
+    # The template below the root, with the file's ending, or for any. `{0}` and `{-1}` are folders of the image's path,
+    # `{dir}` is what the image's template has there, or all of them, `{stem}` is the image's name without ending,
+    # `{name}` its name
     pair: str
+    # Template of the image's path without ending, such as `images/{dir}/{stem}`; without a folder, of its name:
+    # `{stem}_sat` takes `_sat` off it first
     image: str = "{stem}"
+    # Further templates and those of their images; the first one whose file exists counts
     also: Mapping[str, str] = field(default_factory=dict)
+    # File that says what the colours or numbers of masks mean, or `numbers`, or `black-and-white`; '' to find out which
+    # of the two
     palette: str = ""
 
     @property
@@ -203,59 +151,36 @@ ORIGINS: tuple[type[Any], ...] = (PathPart, PathRegex, Column, Listed, Annotatio
 
 @dataclass(frozen=True, slots=True)
 class Labels:
-    """Where labels come from, and what they are.
+    """Where labels come from, and what they are."""
 
-    Attributes:
-        origin: Where they come from.
-        kind: What they are; None to find out from a table's values.
-        separator: Text between several classes in one value; '' for none.
-        minus_one: What -1 means in columns of 0 and 1; None: such a value is an error.
-        names: File with the names of classes that the labels are numbers of: a line each, or JSON.
-        first: Number of the first line of that file, if it has no numbers; None to find out.
-        unused: Whether names in that file that no label is are classes, too.
-    """
-
-    origin: Origin
-    kind: LabelKind | None = None
-    separator: str = ""
+    origin: Origin  # where they come from
+    kind: LabelKind | None = None  # what they are; None to find out from a table's values
+    separator: str = ""  # text between several classes in one value; '' for none
+    # What -1 means in columns of 0 and 1; None: such a value is an error
     minus_one: Literal["negative", "positive", "drop"] | None = None
     names: str = ""
-    first: int | None = None
-    unused: Literal["keep", "drop"] = "keep"
+    first: int | None = None  # number of the first line of that file, if it has no numbers; None to find out
+    unused: Literal["keep", "drop"] = "keep"  # whether names in that file that no label is are classes, too
 
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """How a source is read.
+    """How a source is read."""
 
-    Attributes:
-        images: Which files are examples.
-        label: Where labels come from; None for images without labels, or with boxes or masks only.
-        split: Where splits come from; None: the source has none.
-        group: Where the group comes from whose examples stay in one split.
-        boxes: Where boxes come from.
-        mask: Where masks come from.
-        features: Where further features come from, by name.
-        classes: Class names in label order; () to sort those that occur.
-        without_annotation: What happens to an image without record of boxes or class: rejected, stored as one without
-            objects, or left out and counted.
-        ignore: Globs of files that are not read.
-        archives: Archives that are read as folders.
-        version: Version of this form.
-    """
-
-    images: Images = Images()
-    label: Labels | None = None
-    split: Origin | None = None
-    group: Origin | None = None
-    boxes: Annotation | None = None
-    mask: Paired | Annotation | None = None
-    features: Mapping[str, Origin] = field(default_factory=dict)
-    classes: tuple[str, ...] = ()
+    images: Images = Images()  # which files are examples
+    label: Labels | None = None  # where labels come from; None for images without labels, or with boxes or masks only
+    split: Origin | None = None  # where splits come from; None: the source has none
+    group: Origin | None = None  # where the group comes from whose examples stay in one split
+    boxes: Annotation | None = None  # where boxes come from
+    mask: Paired | Annotation | None = None  # where masks come from
+    features: Mapping[str, Origin] = field(default_factory=dict)  # where further features come from, by name
+    classes: tuple[str, ...] = ()  # class names in label order; () to sort those that occur
+    # What happens to an image without record of boxes or class: rejected, stored as one without objects, or left out
+    # and counted
     without_annotation: Missing = "reject"
-    ignore: tuple[str, ...] = ()
-    archives: tuple[str, ...] = ()
-    version: int = 1
+    ignore: tuple[str, ...] = ()  # globs of files that are not read
+    archives: tuple[str, ...] = ()  # archives that are read as folders
+    version: int = 1  # version of this form
 
     def facts(self) -> Iterator[tuple[str, Origin]]:
         """Yield each fact that the reading gives, by its name in YAML, and its origin."""

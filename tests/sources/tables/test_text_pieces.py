@@ -12,7 +12,7 @@ from shardkit.errors import SourceChangedError
 from shardkit.sources import SourceOptions
 from shardkit.sources.formats.tables import csv_files, lines, text_pieces
 from shardkit.sources.formats.tables.csv_files import CsvFile, split_records
-from shardkit.sources.formats.tables.json_files import JsonLinesFile
+from shardkit.sources.formats.tables.json_files import JsonTable
 from shardkit.sources.formats.tables.lines import Line
 from shardkit.sources.formats.tables.text_pieces import TextPiece
 from shardkit.sources.opening import open_source
@@ -93,7 +93,7 @@ def test_the_pieces_of_a_json_lines_file_hold_the_records_of_the_whole(
         patch.setattr(text_pieces, "PIECE_BYTES", piece_bytes)
         for module in (lines, text_pieces):
             patch.setattr(module, "READ_BYTES", read_bytes)
-        check(JsonLinesFile(open_folder(str(folder)), "labels.jsonl", ("x",)))
+        check(JsonTable(open_folder(str(folder)), "labels.jsonl", ("x",)))
 
 
 LINE_ENDS = pytest.mark.parametrize("end", ["\n", "\r\n"])

@@ -13,21 +13,7 @@ from shardkit.storage import Folder
 def class_names_in(
     folder: Folder, path: str, first: int | None, values: Iterable[Any], *, only_used: bool = False
 ) -> tuple[tuple[str, ...], int | None]:
-    """Return the class names in a file by number, '' for none, and the number of the first line.
-
-    Args:
-        folder: The folder that the path starts at.
-        path: The file: lines, lines with numbers, or JSON.
-        first: The number of the first line, if lines have none; None to find out.
-        values: The labels.
-        only_used: Whether names that no label is are no classes.
-
-    Returns:
-        The names; the number of the first line, None if the file has numbers.
-
-    Raises:
-        DataError: It holds none, or the labels are not those numbers.
-    """
+    """Return the names in a file by number, '' for none, and the first line's number: None if the file has numbers."""
     is_json = path.lower().endswith(".json")
     names, in_file = names_by_number(folder, path)
     if names and in_file is not None and not only_used:

@@ -111,7 +111,6 @@ def _targets(columns: tuple[int, ...], names: tuple[str, ...], present: Sequence
 def _numbers(
     file: TableFile, prefix: Sequence[Record], columns: tuple[int, ...], separator: str | None, read_all: ReadAll
 ) -> Numbers | None:
-    """Return what the numbers of all records are; None if the first records hold names."""
 
     def values(records: Iterable[Record]) -> Iterator[Any]:
         good = (record.values for record in records if record.problem is None)
@@ -155,7 +154,6 @@ def _lines(file: TableFile, names: tuple[str, ...], numbers: Numbers, options: S
 def _refuse_unclear(
     file: TableFile, prefix: Sequence[Record], column: int, numbers: Numbers | None, source: str
 ) -> None:
-    """Refuse a column that may be classes or something else."""
     name = file.columns[column]
     chosen = {"label_columns": (name,)}
     as_class = Choice({**chosen, "label_type": "class"}, "each value is a class")
@@ -212,7 +210,6 @@ def _hold_one_each(values: Iterable[Any]) -> bool:
 
 
 def _is_label(value: Any) -> bool:
-    """Return whether a value can be a label, or a list of labels."""
     one_by_one = value if isinstance(value, list) else [value]
     return not any(isinstance(one, list | dict) for one in one_by_one)
 

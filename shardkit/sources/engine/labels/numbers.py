@@ -17,18 +17,12 @@ _BLANKS = frozenset({"", "nan", "na", "n/a", "<na>", "#n/a", "null", "none", "ni
 
 @dataclass(slots=True)
 class Numbers:
-    """What the values of a column are.
-
-    Attributes:
-        num_present: Number of values that are not missing.
-        whole: Different whole numbers, at most MAX_DISTINCT.
-        has_fractions: Whether some value is a number that is not whole.
-        has_names: Whether some value is neither a number nor missing. Then the other attributes are incomplete.
-    """
+    """What the values of a column are."""
 
     num_present: int = 0
-    whole: set[int] = field(default_factory=set)
-    has_fractions: bool = False
+    whole: set[int] = field(default_factory=set)  # different whole numbers, at most MAX_DISTINCT
+    has_fractions: bool = False  # whether some value is a number that is not whole
+    # Whether some value is neither a number nor missing; then the other attributes are incomplete
     has_names: bool = False
 
     @property

@@ -33,21 +33,12 @@ _TRUE = {word for word, applies in INDICATORS.items() if applies}
 
 @dataclass(frozen=True, slots=True)
 class Profile:
-    """What the first records hold in a column.
-
-    Attributes:
-        num_present: Number of values that are not missing.
-        num_distinct: Number of different values.
-        has_lists: Whether some value is a list.
-        has_objects: Whether some value is an object or a list of lists.
-        numbers: What the values are as numbers.
-    """
+    """What the first records hold in a column."""
 
     num_present: int
     num_distinct: int
-    has_lists: bool
-    has_objects: bool
-    numbers: Numbers
+    has_objects: bool  # whether some value is an object or a list of lists
+    numbers: Numbers  # what the values are as numbers
 
     @property
     def repeats(self) -> bool:
@@ -75,8 +66,7 @@ def profile_of(file: TableFile, prefix: Sequence[Record], column: int) -> Profil
     texts = [text for one in single if (text := _text(one)) is not None]
     counts = Counter(text for text in texts if text.strip())
     numbers = numbers_in((one for one in single if not isinstance(one, list | dict)), holds_text=file.holds_text)
-    has_lists = any(isinstance(value, list) for value in values)
-    return Profile(sum(counts.values()), len(counts), has_lists, len(texts) < len(single), numbers)
+    return Profile(sum(counts.values()), len(counts), len(texts) < len(single), numbers)
 
 
 def _text(value: Any) -> str | None:

@@ -33,32 +33,20 @@ _MEANINGS: dict[Uncertain | None, str] = {
 
 @dataclass(frozen=True, slots=True)
 class Labels:
-    """How labels are read.
+    """How labels are read."""
 
-    Attributes:
-        columns: Indexes of the columns in the table.
-        names: Names of the columns.
-        kind: One class; several classes; columns that say whether the class of their name applies; such columns of
-            which exactly one applies; or numbers.
-        separator: Separator of several classes in one field; None for none.
-        class_names: Names that integers stand for, '' for none; () if an integer is its own name.
-        num_targets: Number of values per image; 0 for classes.
-        whole: Whether all classes are whole numbers, so that ``1.0`` and ``1`` are one class and ``NaN`` is none.
-        signed: Whether columns that do not apply hold -1 instead of 0.
-        uncertain: What -1 means in columns of 0 and 1; None if it is an error.
-        named_by: The file next to the table that has `class_names`; '' for none.
-    """
-
-    columns: tuple[int, ...]
+    columns: tuple[int, ...]  # indexes of the columns in the table
     names: tuple[str, ...]
+    # One class; several classes; columns that say whether the class of their name applies; such columns of which
+    # exactly one applies; or numbers
     kind: Kind
-    separator: str | None
-    class_names: tuple[str, ...]
-    num_targets: int
-    whole: bool = False
-    signed: bool = False
-    uncertain: Uncertain | None = None
-    named_by: str = ""
+    separator: str | None  # separator of several classes in one field; None for none
+    class_names: tuple[str, ...]  # names that integers stand for, '' for none; () if an integer is its own name
+    num_targets: int  # number of values per image; 0 for classes
+    whole: bool = False  # whether all classes are whole numbers, so that `1.0` and `1` are one class and `NaN` is none
+    signed: bool = False  # whether columns that do not apply hold -1 instead of 0
+    uncertain: Uncertain | None = None  # what -1 means in columns of 0 and 1; None if it is an error
+    named_by: str = ""  # the file next to the table that has `class_names`; '' for none
 
     @property
     def field(self) -> pa.Field | None:
@@ -68,7 +56,6 @@ class Labels:
         return None if self.kind in {"class", "one-hot"} else LABEL_NAMES
 
     def describe(self) -> str:
-        """Return a phrase for the user that says how labels are read."""
         columns = enumerated([*map(repr, self.names)])
         many = f"column{'s' * (len(self.names) > 1)} {columns}"
         if self.kind == "class":
@@ -115,7 +102,6 @@ class Labels:
         return found
 
     def _choices(self, value: str, column: str) -> list[str] | None:
-        """Return the labels of a text of JSON; None for another text."""
         found = choices_in(value)
         return None if found is None else [self._name(one, column) for one in found]
 

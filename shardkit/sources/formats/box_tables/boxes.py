@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 from shardkit.reject_reasons import BAD_ANNOTATION, BAD_BOX
 from shardkit.sources.formats.box_tables.columns import BoxColumns, BoxForm
-from shardkit.sources.formats.record import ONE_CLASS
+from shardkit.sources.formats.record import ONE_CLASS, number
 from shardkit.sources.formats.tables.values import shown
 from shardkit.sources.listing import BadRecord
 
@@ -21,15 +21,10 @@ _NOTHING = {"", "nan", "none", "null", "na", "n/a"}
 
 
 class TableBox(NamedTuple):
-    """The box of a record.
-
-    Attributes:
-        label: The class.
-        ymin, xmin, ymax, xmax: Sides, in the table's unit.
-    """
+    """The box of a record."""
 
     label: str
-    ymin: float
+    ymin: float  # in the table's unit, as the others
     xmin: float
     ymax: float
     xmax: float
@@ -121,17 +116,6 @@ def _finite(
         msg = f"the coordinates of a box must be finite numbers; found {found}"
         raise BadRecord(BAD_BOX, msg)
     return sides
-
-
-def number(value: Any) -> float:
-    """Return a value as a float; NaN if it is no number."""
-    # float() also accepts 1_000.
-    if isinstance(value, str) and "_" in value:
-        return math.nan
-    try:
-        return float(value)
-    except (TypeError, ValueError, OverflowError):
-        return math.nan
 
 
 def label_text(value: Any) -> str:

@@ -31,30 +31,18 @@ class BoxForm(Enum):
 
 @dataclass(frozen=True, slots=True)
 class BoxColumns:
-    """The columns of a table of boxes, by index.
-
-    Attributes:
-        image: The image's path or id.
-        xs, ys: Coordinates of the box; one column of four numbers is in `xs` alone.
-        form: What these coordinates are.
-        label: The class; None if the table has none.
-        split: The split; None for none.
-        size: Width and height of the image in pixels; None for none.
-        flags: Open Images' flags by name.
-        is_open_images: Whether the columns are those of Open Images.
-        usual_form: What a list is if its values do not tell; None if nobody says.
-    """
+    """The columns of a table of boxes, by index."""
 
     image: int
-    xs: tuple[int, ...]
+    xs: tuple[int, ...]  # coordinates of the box; one column of four numbers is in `xs` alone
     ys: tuple[int, ...]
     form: BoxForm = BoxForm.CORNERS
     label: int | None = None
     split: int | None = None
-    size: tuple[int, int] | None = None
-    flags: tuple[tuple[str, int], ...] = ()
-    is_open_images: bool = False
-    usual_form: BoxForm | None = None
+    size: tuple[int, int] | None = None  # width and height of the image in pixels; None for none
+    flags: tuple[tuple[str, int], ...] = ()  # Open Images' flags by name
+    is_open_images: bool = False  # whether the columns are those of Open Images
+    usual_form: BoxForm | None = None  # what a list is if its values do not tell; None if nobody says
 
     @property
     def is_fraction(self) -> bool | None:

@@ -6,7 +6,7 @@ A table of any size is read in slices of images: a slice reads all rows, and kee
 
 import zlib
 from array import array
-from collections.abc import Callable, Container, Iterable
+from collections.abc import Callable, Container, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -14,16 +14,14 @@ import numpy as np
 
 from shardkit.reject_reasons import BAD_ANNOTATION, BAD_LINE, NO_SPLIT
 from shardkit.sources.columns import MAX_OBJECTS
-from shardkit.sources.formats.box_tables.boxes import has_box, number, read_box
+from shardkit.sources.formats.box_tables.boxes import has_box, read_box
 from shardkit.sources.formats.box_tables.columns import BoxColumns
 from shardkit.sources.formats.column_names import is_discard, split_of_text
-from shardkit.sources.formats.record import Object, encodable
+from shardkit.sources.formats.record import Object, encodable, number, size_of
 from shardkit.sources.formats.tables.records import Record
 from shardkit.sources.formats.tables.values import as_text
 from shardkit.sources.listing import BadRecord, RecordProblem, count_skipped
 
-_NO_SIZE = (0, 0)
-_MAX_SIDE = 2**31
 DISCARDED = "records of the split DISCARD"
 
 
@@ -35,7 +33,6 @@ class Slice:
     num: int
 
     def has_key(self, key: str) -> bool:
-        """Return whether an image is in this slice."""
         return self.num == 1 or zlib.crc32(key.encode()) % self.num == self.index
 
     def has_line(self, line: int) -> bool:
@@ -55,20 +52,17 @@ class Image:
 
 @dataclass(slots=True)
 class Gathered:
-    """The images and boxes of a slice.
-
-    Attributes:
-        columns: What the columns of the table mean.
-        name: Name of the table in keys of bad records.
-        images: Images by key.
-        problems: Bad records.
-        skipped: Counts of records that give nothing, and of images that are not there.
-    """
+    """The images and boxes of a slice."""
 
     columns: BoxColumns
-    name: str
+    name: str  # name of the table in keys of bad records
+    part: Slice
+    is_fraction: bool  # whether coordinates are fractions of the image's sides
+    class_names: Mapping[str, str]  # other names of classes
+    present: Container[str] | None  # keys of the slice's images that exist, if others are left out; None to keep all
     images: dict[str, Image] = field(default_factory=dict)
     problems: list[RecordProblem] = field(default_factory=list)
+    # Counts of records that give nothing, and of images that are not there
     skipped: dict[str, int] = field(default_factory=dict)
     _numbers: dict[str, int] = field(default_factory=dict)  # of the images
     _labels: dict[str, int] = field(default_factory=dict)
@@ -78,12 +72,39 @@ class Gathered:
     _sides: "array[float]" = field(default_factory=lambda: array("d"))
     _flags: "array[int]" = field(default_factory=lambda: array("b"))
 
-    def add_problem(self, line: int, reason: str, message: str) -> None:
-        """Add a bad record."""
+    def read(self, records: Iterable[Record], key_of: Callable[[object], str]) -> None:
+        """Add the records of the slice's images; `key_of` returns an image's key, or raises BadRecord."""
+        absent = set[str]()
+        for record in records:
+            if record.problem is not None:
+                if self.part.has_line(record.line):
+                    self._add_problem(record.line, BAD_LINE, f"{record.problem}; correct the line")
+                continue
+            try:
+                key = key_of(record.values[self.columns.image])
+            except BadRecord as error:
+                if self.part.has_line(record.line):
+                    self._add_problem(record.line, error.reason, str(error))
+                continue
+            if not self.part.has_key(key):
+                continue
+            if self.columns.split is not None and is_discard(record.values[self.columns.split]):
+                count_skipped(self.skipped, DISCARDED)
+            elif self.present is not None and key not in self.present:
+                absent.add(key)
+            else:
+                try:
+                    self._add(key, record)
+                except BadRecord as error:
+                    message = f"{error}; the image is kept; correct the record, or remove it"
+                    self._add_problem(record.line, error.reason, message)
+        if absent:
+            count_skipped(self.skipped, f"images of {self.name} that are not there", len(absent))
+
+    def _add_problem(self, line: int, reason: str, message: str) -> None:
         self.problems.append(RecordProblem(f"{self.name}, line {line}", reason, encodable(message)))
 
-    def add(self, key: str, record: Record, *, is_fraction: bool, label_of: Callable[[str], str]) -> None:
-        """Add a record of an image of this slice."""
+    def _add(self, key: str, record: Record) -> None:
         values, columns = record.values, self.columns
         split, problem = None, None
         try:
@@ -102,14 +123,15 @@ class Gathered:
             if label:
                 count_skipped(self.skipped, "records with a class and without a box")
             return
-        box = read_box(values, columns, is_fraction=is_fraction)
+        box = read_box(values, columns, is_fraction=self.is_fraction)
+        label = encodable(self.class_names.get(box.label, box.label))
         self._sides.extend(box[1:])
         self._image_of.append(self._numbers[key])
-        self._label_of.append(self._labels.setdefault(encodable(label_of(box.label)), len(self._labels)))
+        self._label_of.append(self._labels.setdefault(label, len(self._labels)))
         self._line_of.append(record.line)
         self._flags.extend(_flag(values[i]) for _, i in columns.flags)
 
-    def objects(self, keys: Iterable[str], *, is_fraction: bool) -> Iterable[list[Object] | str]:
+    def objects(self, keys: Iterable[str]) -> Iterable[list[Object] | str]:
         """Yield the objects of each of these images, or why it has too many."""
         image_of = np.frombuffer(self._image_of, np.int64) if self._image_of else np.zeros(0, np.int64)
         order = np.argsort(image_of, kind="stable")
@@ -121,7 +143,7 @@ class Gathered:
                 yield f"it has {len(chosen):,} boxes, more than {MAX_OBJECTS:,}; split the image into tiles"
                 continue
             width, height = self.images[key].size
-            scale = (height, width, height, width) if is_fraction and width else (1, 1, 1, 1)
+            scale = (height, width, height, width) if self.is_fraction and width else (1, 1, 1, 1)
             yield [self._object(i, labels, scale) for i in chosen.tolist()]
 
     def _object(self, i: int, labels: list[str], scale: tuple[int, ...]) -> Object:
@@ -136,55 +158,6 @@ class Gathered:
         }
 
 
-def gather(
-    records: Iterable[Record],
-    gathered: Gathered,
-    key_of: Callable[[object], str],
-    part: Slice,
-    *,
-    is_fraction: bool,
-    label_of: Callable[[str], str],
-    present: Container[str] | None,
-) -> None:
-    """Add the records of a slice's images.
-
-    Args:
-        records: All records of the table.
-        gathered: The slice's images and boxes; initially empty.
-        key_of: Returns an image's key, or raises BadRecord.
-        part: The slice.
-        is_fraction: Whether the table's coordinates are fractions of the image's sides.
-        label_of: Returns the name of a class.
-        present: Keys of the slice's images that exist, if others are left out; None to keep all.
-    """
-    absent = set[str]()
-    for record in records:
-        if record.problem is not None:
-            if part.has_line(record.line):
-                gathered.add_problem(record.line, BAD_LINE, f"{record.problem}; correct the line")
-            continue
-        try:
-            key = key_of(record.values[gathered.columns.image])
-        except BadRecord as error:
-            if part.has_line(record.line):
-                gathered.add_problem(record.line, error.reason, str(error))
-            continue
-        if not part.has_key(key):
-            continue
-        if gathered.columns.split is not None and is_discard(record.values[gathered.columns.split]):
-            count_skipped(gathered.skipped, DISCARDED)
-        elif present is not None and key not in present:
-            absent.add(key)
-        else:
-            try:
-                gathered.add(key, record, is_fraction=is_fraction, label_of=label_of)
-            except BadRecord as error:
-                message = f"{error}; the image is kept; correct the record, or remove it"
-                gathered.add_problem(record.line, error.reason, message)
-    if absent:
-        count_skipped(gathered.skipped, f"images of {gathered.name} that are not there", len(absent))
-
-
 def _conflict(image: Image, split: str | None, size: tuple[int, int], line: int) -> tuple[str, str] | None:
     if split != image.split:
         message = f"lines {image.line} and {line} give it the splits {image.split} and {split}; leave it in one"
@@ -196,10 +169,8 @@ def _conflict(image: Image, split: str | None, size: tuple[int, int], line: int)
 
 
 def _size(values: Any, columns: BoxColumns) -> tuple[int, int]:
-    if columns.size is None:
-        return _NO_SIZE
-    width, height = (number(values[i]) for i in columns.size)
-    return (int(width), int(height)) if 1 <= width < _MAX_SIDE and 1 <= height < _MAX_SIDE else _NO_SIZE
+    width, height = size_of(*(values[i] for i in columns.size)) if columns.size else (None, None)
+    return width or 0, height or 0
 
 
 def _flag(value: Any) -> int:

@@ -1,5 +1,7 @@
 """Read a COCO file into columns: images, and annotations that are joined to them by the image's id."""
 
+import json
+import re
 from array import array
 from collections.abc import Callable, Hashable
 from dataclasses import dataclass, field
@@ -12,8 +14,7 @@ from shardkit.errors import DataError
 from shardkit.naming import IMAGE_ENDINGS, relative_path_problem
 from shardkit.reject_reasons import BAD_ANNOTATION, BAD_BOX, BAD_NAME, DUPLICATE_ID
 from shardkit.sources.file_names import ending
-from shardkit.sources.formats.coco.values import area, identity, is_int64, json_text, pixels, shown
-from shardkit.sources.formats.record import encodable
+from shardkit.sources.formats.record import encodable, number, size_of
 from shardkit.sources.json_stream import array_items
 from shardkit.sources.listing import RecordProblem
 
@@ -21,51 +22,34 @@ NO_ID = -1  # the id of an annotation without an integer id
 _MIN_BOXES = 4  # of which one larger than a pixel can be expected
 _MOST = 0.5  # share of the boxes whose areas say what their numbers are
 _NEAR = 0.01  # share of an area by which it may differ from its box, whose numbers are rounded
+_LONG = 200  # characters of a wrong value that a message shows
+_INT64 = range(-(2**63), 2**63)
+_NUMBERS = re.compile(r"[-+.0-9eE,\[\]]*")
+_encode = json.JSONEncoder(separators=(",", ":")).encode
 
 
 class JoinedAnnotations(NamedTuple):
-    """Good annotations, joined to the images.
+    """Good annotations, joined to the images."""
 
-    Attributes:
-        order: Indexes of the annotations in the order of their images.
-        starts: Start of each image's annotations in `order`, and the end of the last one's.
-    """
-
-    order: npt.NDArray[np.int64]
-    starts: npt.NDArray[np.int64]
+    order: npt.NDArray[np.int64]  # indexes of the annotations in the order of their images
+    starts: npt.NDArray[np.int64]  # start of each image's annotations in `order`, and the end of the last one's
 
 
 @dataclass(slots=True)
 class CocoColumns:
-    """Content of one file; index i of the image columns is one image, of the annotation columns one annotation.
+    """Content of one file; index i of the image columns is one image, of the annotation columns one annotation."""
 
-    Attributes:
-        url: Name of the file in messages.
-        root_url: URL of the folder that image paths start at; absolute paths below it are made relative.
-        categories: Class names by category id; several ids may have the same name.
-        image_names: Paths of the images; '' if the path is bad.
-        image_lines: Numbers of the records, from 1.
-        image_sizes: Width and height in pixels; None if the file has none.
-        image_codes: Code of each image's id.
-        codes: Code of each annotation's image id.
-        category_ids, ids, areas, crowd, boxes, segmentations: Values of the annotations. Four values
-            of `boxes` are one box: x, y, width, height in pixels.
-        problems: The bad records.
-        num_records: Number of annotations that were read, bad ones included.
-        has_boxes: Whether annotations have boxes; else they are classes of whole images.
-        code_of: Codes by image id.
-        image_of: Index of the first image by its code.
-        repeated: Codes that several images have, so that nobody knows which of them their annotations are of.
-    """
-
-    url: str
-    root_url: str = ""
+    url: str  # name of the file in messages
+    root_url: str = ""  # URL of the folder that image paths start at; absolute paths below it are made relative
+    # Class names by category id; several ids may have the same name
     categories: dict[int, str] = field(default_factory=dict)
-    image_names: list[str] = field(default_factory=list)
-    image_lines: list[int] = field(default_factory=list)
+    image_names: list[str] = field(default_factory=list)  # paths of the images; '' if the path is bad
+    image_lines: list[int] = field(default_factory=list)  # numbers of the records, from 1
+    # Width and height in pixels; None if the file has none
     image_sizes: list[tuple[int | None, int | None]] = field(default_factory=list)
-    image_codes: "array[int]" = field(default_factory=lambda: array("q"))
-    codes: "array[int]" = field(default_factory=lambda: array("q"))
+    image_codes: "array[int]" = field(default_factory=lambda: array("q"))  # code of each image's id
+    codes: "array[int]" = field(default_factory=lambda: array("q"))  # code of each annotation's image id
+    # Values of the annotations; four values of `boxes` are one box: x, y, width, height in pixels
     category_ids: "array[int]" = field(default_factory=lambda: array("q"))
     ids: "array[int]" = field(default_factory=lambda: array("q"))
     areas: "array[float]" = field(default_factory=lambda: array("d"))
@@ -73,18 +57,17 @@ class CocoColumns:
     boxes: "array[float]" = field(default_factory=lambda: array("d"))
     segmentations: list[str] = field(default_factory=list)
     problems: list[RecordProblem] = field(default_factory=list)
-    num_records: int = 0
-    has_boxes: bool = True
-    code_of: dict[Hashable, int] = field(default_factory=dict)
-    image_of: dict[int, int] = field(default_factory=dict)
+    num_records: int = 0  # number of annotations that were read, bad ones included
+    has_boxes: bool = True  # whether annotations have boxes; else they are classes of whole images
+    code_of: dict[Hashable, int] = field(default_factory=dict)  # codes by image id
+    image_of: dict[int, int] = field(default_factory=dict)  # index of the first image by its code
+    # Codes that several images have, so that nobody knows which of them their annotations are of
     repeated: set[int] = field(default_factory=set)
 
     def add_problem(self, what: str, reason: str, message: str) -> None:
-        """Add a bad record, which is called `what` in the file."""
         self.problems.append(RecordProblem(f"{self.url}, {what}", reason, message))
 
     def add_category(self, record: Any) -> None:
-        """Add an element of the file's `categories`."""
         number: Any
         number, name = category_of(record)
         if not is_int64(number) or not isinstance(name, str):
@@ -95,7 +78,6 @@ class CocoColumns:
             self.add_problem(f"category {number}", BAD_ANNOTATION, message)
 
     def add_image(self, record: Any, line: int) -> None:
-        """Add an element of the file's `images`."""
         if not isinstance(record, dict):
             self.add_problem(f"image number {line}", BAD_ANNOTATION, f"expected an object, found {shown(record)}")
             return
@@ -128,11 +110,9 @@ class CocoColumns:
         self.image_names.append(str(name))
         self.image_lines.append(line)
         self.image_codes.append(code)
-        width, height = pixels(record.get("width")), pixels(record.get("height"))
-        self.image_sizes.append((width, height) if width and height else (None, None))
+        self.image_sizes.append(size_of(record.get("width"), record.get("height")))
 
     def add_annotation(self, record: Any) -> None:
-        """Add an element of the file's `annotations`."""
         self.num_records += 1
         if not isinstance(record, dict):
             what = f"annotation number {self.num_records}"
@@ -226,18 +206,7 @@ def annotation_name(number: int) -> str:
 
 
 def read_coco(file: BinaryIO, url: str, path: str, root_url: str = "", *, has_boxes: bool = True) -> CocoColumns:
-    """Read a file of object annotations.
-
-    Args:
-        file: The open file.
-        url: Name of the file in errors.
-        path: Name of the file in the keys of bad records.
-        root_url: URL of the folder that image paths start at.
-        has_boxes: Whether annotations have boxes; else they are classes of whole images.
-
-    Raises:
-        DataError: The file is not a JSON object, or its boxes are not in pixels.
-    """
+    """Read a file of object annotations."""
     columns = CocoColumns(path, root_url, has_boxes=has_boxes)
     num_images = 0
     for name, record in array_items(file, url, {"images", "annotations", "categories"}):
@@ -271,3 +240,43 @@ def _relative(name: str, root_url: str) -> str:
     while name.startswith("./"):
         name = name[2:]
     return name
+
+
+def is_int64(value: Any) -> bool:
+    """Return whether a value is an integer of 64 bits."""
+    return type(value) is int and value in _INT64
+
+
+def identity(value: Any) -> Hashable | None:
+    """Return an id as images and annotations are joined by it; None if it is none."""
+    # pandas writes the integers of a column with gaps as 17.0.
+    if type(value) is str and value.endswith(".0"):
+        return int(value[:-2]) if value[:-2].isdecimal() else value
+    return value if type(value) in {int, str} else None
+
+
+def area(value: Any, of_box: float) -> float:
+    """Return an area; that of the box for anything else."""
+    area = number(value)
+    return area if area - area == 0 else of_box  # as pycocotools does for results
+
+
+def json_text(value: Any) -> str:
+    """Return the value as JSON, with its numbers as written; '' for None."""
+    if value is None:
+        return ""
+    text = _list_text(value) if type(value) is list else ""
+    return text if text and _NUMBERS.fullmatch(text) else _encode(value)
+
+
+def _list_text(values: list[Any]) -> str:
+    # Numbers are kept as text, so here they are written without quotes; json_text checks that all values are numbers.
+    if values and type(values[0]) is list:
+        return f"[{','.join([_list_text(one) if type(one) is list else str(one) for one in values])}]"
+    return f"[{','.join(map(str, values))}]"
+
+
+def shown(value: Any) -> str:
+    """Return a value as messages show it."""
+    text = json_text(value) if type(value) is list else json.dumps(value)
+    return text if len(text) <= _LONG else text[:_LONG] + "…"

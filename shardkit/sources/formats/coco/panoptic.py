@@ -11,16 +11,13 @@ from typing import Any, BinaryIO
 from shardkit.errors import DataError
 from shardkit.naming import relative_path_problem
 from shardkit.reject_reasons import BAD_ANNOTATION, BAD_MASK, DUPLICATE_ID
-from shardkit.sources.formats.coco.columns import CocoColumns, category_of
+from shardkit.sources.formats.coco.columns import CocoColumns, category_of, identity
 from shardkit.sources.formats.coco.records import COCO, by_number
-from shardkit.sources.formats.coco.values import identity
 from shardkit.sources.formats.format import ROOT, Format, Options
 from shardkit.sources.formats.record import ImageRecord, encodable
 from shardkit.sources.json_stream import array_items
-from shardkit.sources.walking import looks_like
 
 _MAX_ID = (1 << 24) - 1
-_SEGMENTS = rb'"segments_info"\s*:\s*\['
 
 
 @dataclass(slots=True)
@@ -31,7 +28,6 @@ class _Segments:
     ids: "dict[int, array[int]]" = field(default_factory=dict)
 
     def add(self, record: Any, columns: CocoColumns, number: int) -> None:
-        """Add an annotation, or why it is bad."""
         get = record.get if isinstance(record, dict) else {}.get
         image_id, name, segments = identity(get("image_id")), get("file_name"), get("segments_info")
         code = None if image_id is None else columns.code_of.setdefault(image_id, len(columns.code_of))
@@ -63,28 +59,22 @@ class _Panoptic(Format):
     note = "masks of categories, whose segments are not told apart; pixels without a segment are 255"
     names_are_below = True
 
-    def sniff(self, head: bytes) -> bool:
-        return looks_like(head, _SEGMENTS, start=b"{")
-
     def names(self, file: BinaryIO, name: str, options: Options) -> Iterator[str]:
         return COCO.names(file, name, options)
 
     def masks(self, file: BinaryIO, name: str, options: Options) -> Iterator[str]:
-        del options
         for _, record in array_items(file, name, {"annotations"}):
             path = record.get("file_name") if isinstance(record, dict) else None
             if isinstance(path, str) and not relative_path_problem(path):
                 yield path
 
     def classes(self, file: BinaryIO, name: str, options: Options) -> Mapping[int, str]:
-        del options
         categories: dict[int, str] = {}
         for _, record in array_items(file, name, {"categories"}):
             _add_category(name, categories, record)
         return by_number(categories)
 
     def records(self, file: BinaryIO, name: str, options: Options) -> Iterator[ImageRecord]:
-        """See Format; images in the file's order, then bad records."""
         columns, segments, categories = CocoColumns(name, options.get(ROOT, "")), _Segments(), dict[int, str]()
         counts = dict.fromkeys(("images", "annotations", "categories"), 0)
         for kind, record in array_items(file, name, {*counts}):

@@ -18,7 +18,6 @@ from shardkit.sources.formats.coco.columns import (
 from shardkit.sources.formats.format import ROOT, Format, Options
 from shardkit.sources.formats.record import ImageRecord, Object, RecordTable
 from shardkit.sources.json_stream import array_items
-from shardkit.sources.walking import looks_like
 
 OBJECT_FIELDS = (
     pa.field("area", pa.float32()),  # pixels; of the box if the annotation has none
@@ -29,7 +28,6 @@ OBJECT_FIELDS = (
 _COUNTED: Object = {}  # stands for an object that is in a column
 _ROWS = 1000  # of a table
 CATEGORY = "category"  # the attribute of images whose annotations are classes
-_ARRAYS = rb'"(images|annotations|categories)"\s*:\s*\['
 
 
 class _Coco(Format):
@@ -41,11 +39,7 @@ class _Coco(Format):
     names_are_below = True
     object_fields = OBJECT_FIELDS
 
-    def sniff(self, head: bytes) -> bool:
-        return looks_like(head, _ARRAYS, start=b"{")
-
     def names(self, file: BinaryIO, name: str, options: Options) -> Iterator[str]:
-        """See Format; annotations are not parsed into columns."""
         columns = CocoColumns(name, options.get(ROOT, ""))
         for line, (_, record) in enumerate(array_items(file, name, {"images"}), 1):
             columns.add_image(record, line)
@@ -54,14 +48,12 @@ class _Coco(Format):
             columns.image_of.clear()
 
     def classes(self, file: BinaryIO, name: str, options: Options) -> Mapping[int, str]:
-        """See Format; several ids of one name are one class."""
         if options.get("classes") == "names":
             return {}
         found = (category_of(record) for _, record in array_items(file, name, {"categories"}))
         return by_number({number: name for number, name in found if type(number) is int and isinstance(name, str)})
 
     def records(self, file: BinaryIO, name: str, options: Options) -> Iterator[ImageRecord]:
-        """See Format; objects are counted only."""
         for table in self.tables(file, name, options, _ROWS):
             yield from filter(None, table.records)
 

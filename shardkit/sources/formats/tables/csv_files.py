@@ -23,31 +23,21 @@ DECIMAL_COMMA = re.compile(r"-?[0-9]+(?:,[0-9]+)?")
 
 @dataclass(frozen=True, slots=True)
 class CsvFile(TableFile):
-    """A text file of fields with a delimiter.
+    """A text file of fields with a delimiter."""
 
-    Attributes:
-        delimiter: Character between fields.
-        num_skipped: Number of records before the data: Excel's ``sep=;``, titles, and the names of the columns.
-        spaced: Whether a blank after the delimiter is ignored.
-        encoding: Encoding of the text; see `encoding_of`.
-        decimals: Columns of numbers such as ``0,5``, which records have as ``0.5``.
-    """
-
-    format_name: ClassVar[str] = "CSV"
     holds_text: ClassVar[bool] = True
 
     delimiter: str
-    num_skipped: int
-    spaced: bool
+    num_skipped: int  # number of records before the data: Excel's `sep=;`, titles, and the names of the columns
+    spaced: bool  # whether a blank after the delimiter is ignored
     encoding: str = UTF_8
-    decimals: tuple[int, ...] = ()
+    decimals: tuple[int, ...] = ()  # columns of numbers such as `0,5`, which records have as `0.5`
 
     @property
     def remark(self) -> str:
         return "" if self.encoding == UTF_8 else f"text in {self.encoding}, as Excel writes it on Windows; "
 
     def divided(self, part: int) -> Sequence[TablePart]:
-        """See TableFile; pieces of about 8 MiB."""
         if self.encoding != UTF_8:
             return [part]
         rule = RecordRule(
@@ -87,24 +77,12 @@ class CsvFile(TableFile):
         return record._replace(values=values)
 
     def types(self, records: Iterable[Record], columns: Iterable[int]) -> dict[int, pa.DataType | None]:
-        """See TableFile; inferred from the texts."""
         kinds: dict[int, set[str]] = {i: set() for i in columns}
         good = (record.values for record in records if record.problem is None)
         while chunk := list(islice(good, _CHUNK_RECORDS)):
             for i, found in kinds.items():
                 found.update(map(kind_of_text, {values[i] for values in chunk}))
         return {i: type_of_kinds(found) for i, found in kinds.items()}
-
-    def may_widen(self, type_: pa.DataType | None) -> bool:
-        """See TableFile; no value can change a column of text."""
-        return type_ is not None and not pa.types.is_string(type_)
-
-
-@dataclass(frozen=True, slots=True)
-class TsvFile(CsvFile):
-    """A CSV file whose ending promises tabs."""
-
-    format_name: ClassVar[str] = "TSV"
 
 
 def split_records(lines: Iterator[Line], delimiter: str, *, spaced: bool) -> Iterator[Record]:

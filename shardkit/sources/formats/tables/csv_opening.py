@@ -8,7 +8,7 @@ from itertools import islice
 
 from shardkit.errors import DataError
 from shardkit.sources.formats.column_names import is_split, plain
-from shardkit.sources.formats.tables.csv_files import DECIMAL_COMMA, CsvFile, TsvFile, split_records
+from shardkit.sources.formats.tables.csv_files import DECIMAL_COMMA, CsvFile, split_records
 from shardkit.sources.formats.tables.lines import Line, encoding_of, read_lines
 from shardkit.sources.formats.tables.records import PREFIX_RECORDS, check_columns
 from shardkit.sources.formats.tables.text_files import invented_names, names_image, open_by_blanks
@@ -71,9 +71,8 @@ def open_csv(folder: Folder, path: str, *, tabs: bool, known: frozenset[str]) ->
         )
         raise DataError(msg)
     columns = found or check_columns(url, _with_unnamed(names, rows))
-    kind = TsvFile if tabs else CsvFile
     num_skipped = num_titles + bool(declared) + (not found)
-    file = kind(folder, path, columns, delimiter, num_skipped, spaced=spaced, encoding=encoding)
+    file = CsvFile(folder, path, columns, delimiter, num_skipped, spaced=spaced, encoding=encoding)
     return file if delimiter == "," else replace(file, decimals=_decimals(file))
 
 
@@ -131,7 +130,6 @@ def _is_comment(text: str, known: frozenset[str]) -> bool:
 
 
 def _width(text: str, delimiter: str) -> int:
-    """Return the number of fields of a header; 0 if its quotes exclude this delimiter."""
     try:
         return len(next(csv.reader([text], delimiter=delimiter, strict=True)))
     except csv.Error:

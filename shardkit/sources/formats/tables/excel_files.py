@@ -5,8 +5,8 @@ import datetime as dt
 import re
 import zipfile
 import zlib
-from collections.abc import Iterator, Sequence
-from typing import Any
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, NamedTuple
 
 from shardkit.errors import DataError
 from shardkit.extras import require_extra
@@ -22,34 +22,35 @@ _MAX_SETTINGS_BYTES = 16 << 20  # 16 MiB, of each other part: openpyxl keeps it 
 _BLOCK = 1 << 18  # 256 KiB are unpacked at once
 _TAG = re.compile(rb"<(?:[\w.-]+:)?(?:(row)|(c)|(si))[\s/>]")
 _LONGEST_TAG = 64  # bytes of a tag that may be cut by the end of a block
+# Also of defusedxml (ValueError) and of damaged XML (SyntaxError).
+_DAMAGE = (zipfile.BadZipFile, zlib.error, KeyError, RuntimeError, ValueError, TypeError, SyntaxError, EOFError)
 ERRORS = frozenset({"#N/A", "#NULL!", "#DIV/0!", "#VALUE!", "#REF!", "#NAME?", "#NUM!"})
 
 
-class ExcelBook:
-    """An open workbook.
+class Book(NamedTuple):
+    """An open workbook."""
 
-    Attributes:
-        names: The names of its sheets; a chart is none.
-    """
-
-    def __init__(self, book: Any) -> None:
-        """Keep openpyxl's workbook."""
-        self._book = book
-        self.names = [name for name in book.sheetnames if hasattr(book[name], "iter_rows")]
-
-    def rows(self, name: str, first: int) -> Iterator[tuple[int, Sequence[Any]]]:
-        """Yield the number and the values of each row of a sheet that is not empty, from row `first` on."""
-        return _rows(self._book[name], first)
+    names: list[str]  # of its sheets
+    # Yields the number and the values of each row of a sheet that is not empty, from a row on
+    rows: Callable[[str, int], Iterator[tuple[int, Sequence[Any]]]]
 
 
 @contextlib.contextmanager
-def opened_excel(folder: Folder, path: str) -> Iterator[ExcelBook]:
+def opened_excel(folder: Folder, path: str) -> Iterator[Book]:
     """Open a workbook; damaged and huge ones raise DataError, also while rows are read."""
     url = f"{folder.url}/{path}"
-    with os_errors_as("read the table", url), folder.open(path) as file, _damage_as_sentence(url):
+    require_extra("excel", f"{url}: reading Excel")
+    import openpyxl  # type: ignore[import-untyped]
+
+    with os_errors_as("read the table", url), folder.open(path) as file, damage_as_sentence(url, "an Excel"):
         _refuse_large(zipfile.ZipFile(file), url)
-    with _opened(folder, path) as book:
-        yield ExcelBook(book)
+        file.seek(0)
+        book = openpyxl.load_workbook(file, read_only=True, data_only=True, keep_links=False)
+        try:
+            names = [name for name in book.sheetnames if hasattr(book[name], "iter_rows")]  # a chart is none
+            yield Book(names, lambda name, first: _rows(book[name], first))
+        finally:
+            book.close()
 
 
 def _refuse_large(archive: zipfile.ZipFile, url: str) -> None:
@@ -93,7 +94,6 @@ def _too_large(url: str, found: str) -> DataError:
 
 
 def _rows(sheet: Any, first: int) -> Iterator[tuple[int, Sequence[Any]]]:
-    """Yield the number and the values of each row that is not empty."""
     sheet.reset_dimensions()  # some programs store wrong ones
     for line, row in enumerate(sheet.iter_rows(min_row=first, values_only=True), first):
         if line > _MAX_ROWS:  # a row numbered 10**12 is preceded by as many empty ones
@@ -115,36 +115,13 @@ def _value(value: Any) -> Any:
 
 
 @contextlib.contextmanager
-def _opened(folder: Folder, path: str) -> Iterator[Any]:
-    """Open a workbook; damaged ones raise DataError, also while rows are read."""
-    url = f"{folder.url}/{path}"
-    require_extra("excel", f"{url}: reading Excel")
-    import openpyxl  # type: ignore[import-untyped]
-
-    with os_errors_as("read the table", url), folder.open(path) as file, _damage_as_sentence(url):
-        book = openpyxl.load_workbook(file, read_only=True, data_only=True, keep_links=False)
-        try:
-            yield book
-        finally:
-            book.close()
-
-
-@contextlib.contextmanager
-def _damage_as_sentence(url: str) -> Iterator[None]:
+def damage_as_sentence(url: str, kind: str) -> Iterator[None]:
     """Raise the errors that the libraries raise for a damaged workbook as DataError."""
     try:
         yield
-    except (
-        zipfile.BadZipFile,
-        zlib.error,
-        KeyError,
-        RuntimeError,
-        ValueError,
-        TypeError,
-        SyntaxError,
-        EOFError,
-    ) as error:
-        if isinstance(error, DataError):
-            raise
-        msg = f"{url}: this is not an Excel workbook, or a damaged one: {shown(str(error))}; save it again, or as CSV"
+    except DataError:
+        raise
+    except _DAMAGE as error:
+        again = "it again, or as" if kind == "an Excel" else "it as"
+        msg = f"{url}: this is not {kind} workbook, or a damaged one: {shown(str(error))}; save {again} CSV"
         raise DataError(msg) from error

@@ -6,14 +6,14 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice, takewhile
-from typing import Any, ClassVar, Literal
+from typing import Any, Literal, TypeAlias
 
 import pyarrow as pa
 
 from shardkit.errors import DataError
 from shardkit.naming import IMAGE_ENDINGS
 from shardkit.sources.file_names import ending
-from shardkit.sources.formats.tables.json_shapes import JsonShape, json_shape, shaped_records
+from shardkit.sources.formats.tables.json_shapes import IMAGE, LABEL, JsonShape, json_shape, shaped_records
 from shardkit.sources.formats.tables.lines import READ_BYTES, Line, read_lines
 from shardkit.sources.formats.tables.records import (
     MAX_COLUMNS,
@@ -29,21 +29,25 @@ from shardkit.sources.formats.tables.values import shown
 from shardkit.sources.json_stream import top_level_items
 from shardkit.storage import Folder, os_errors_as
 
+JsonForm: TypeAlias = Literal["lines"] | JsonShape  # one object a line, or all in one value
+
 
 @dataclass(frozen=True, slots=True)
-class JsonLinesFile(TableFile):
-    """A text file of JSON objects, whose names are the columns."""
+class JsonTable(TableFile):
+    """A file of JSON objects, whose names are the columns: in lines, or in another form."""
 
-    format_name: ClassVar[str] = "JSON Lines"
-    holds_text: ClassVar[bool] = False
+    form: JsonForm = "lines"
+
+    @property
+    def format_name(self) -> str:
+        return "JSON Lines" if self.form == "lines" else "JSON"
 
     def divided(self, part: int) -> Sequence[TablePart]:
-        """See TableFile; pieces of about 8 MiB."""
+        """See TableFile; lines in pieces of about 8 MiB: where another element begins follows from all before it."""
         rule = RecordRule(lambda lines: (line.number for line in lines), lambda _: True)
-        return divide_text(self.folder, self.path, rule) or [part]
+        return (divide_text(self.folder, self.path, rule) if self.form == "lines" else []) or [part]
 
     def records(self, part: TablePart, wanted: frozenset[int] | None = None) -> Iterator[Record]:
-        """See TableFile; empty lines are skipped."""
         known = set(self.columns)
         for number, found in self.objects(part):
             if isinstance(found, str):
@@ -55,51 +59,17 @@ class JsonLinesFile(TableFile):
             yield Record(number, [found.get(name) for name in self.columns], None)
 
     def objects(self, part: TablePart = 0) -> Iterator[tuple[int, dict[str, Any] | str]]:
-        """Yield the number of each record of a part, and its object or what is wrong with it."""
+        """Yield the number of each line or record of a part, and its object or what is wrong with it."""
         if isinstance(part, TextPiece):
             lines = part.lines(self.folder, self.path)
             return _objects(takewhile(lambda line: not part.ends_before(line.number), lines))
-        return _objects(read_lines(self.folder, self.path))
+        if self.form == "lines":
+            return _objects(read_lines(self.folder, self.path))
+        records = shaped_records(self.folder, self.path, self.form, _DECODER)
+        return ((number, _checked(record)) for number, record in enumerate(records, 1))
 
     def may_widen(self, type_: pa.DataType | None) -> bool:
-        """See TableFile; a column of text may still get an object."""
-        return type_ is not None
-
-
-@dataclass(frozen=True, slots=True)
-class JsonFile(JsonLinesFile):
-    """A JSON file: a list of objects, as pandas writes with ``orient="records"``, or an object of labels by image."""
-
-    format_name: ClassVar[str] = "JSON"
-
-    def divided(self, part: int) -> Sequence[TablePart]:
-        """See TableFile; one part: where an element begins follows from all brackets and quotes before it."""
-        return [part]
-
-    def objects(self, part: TablePart = 0) -> Iterator[tuple[int, dict[str, Any] | str]]:
-        """See JsonLinesFile; numbers are those of the list's elements, from 1."""
-        del part
-        with os_errors_as("read the table", self.url), self.folder.open(self.path) as file:
-            items = top_level_items(file, self.url, _DECODER)
-            for number, (name, value) in enumerate(items, 1):
-                yield number, _checked(value) if name is None else {_IMAGE: name, _LABEL: value}
-
-
-@dataclass(frozen=True, slots=True)
-class NestedJsonFile(JsonFile):
-    """A JSON object whose members hold the records; see `json_shapes`.
-
-    Attributes:
-        shape: How they do.
-    """
-
-    shape: JsonShape = "records"
-
-    def objects(self, part: TablePart = 0) -> Iterator[tuple[int, dict[str, Any] | str]]:
-        """See JsonLinesFile; numbers count the records, from 1."""
-        del part
-        records = shaped_records(self.folder, self.path, self.shape, _DECODER)
-        return ((number, _checked(record)) for number, record in enumerate(records, 1))
+        return type_ is not None  # a column of text may still get an object
 
 
 _FIRST_NAME = re.compile(rb'\{\s*"((?:[^"\\]|\\.)*)"\s*:')
@@ -107,7 +77,6 @@ _FIRST_NAME = re.compile(rb'\{\s*"((?:[^"\\]|\\.)*)"\s*:')
 _OTHER_PANDAS = re.compile(
     rb'\{\s*"(?:[^"\\]|\\.)*"\s*:\s*\{\s*"0"\s*:|\{\s*"0"\s*:\s*\{|\{\s*"columns"\s*:\s*\[|\{\s*"schema"\s*:\s*\{\s*"fields"'
 )
-_IMAGE, _LABEL = "image", "label"  # columns of an object of labels by image
 _MAX_COLUMNS = 1000  # with more columns the names are data, such as each line's image: later lines add none
 
 
@@ -129,7 +98,6 @@ _DECODER = json.JSONDecoder(object_pairs_hook=_object)
 
 
 def _objects(lines: Iterator[Line]) -> Iterator[tuple[int, dict[str, Any] | str]]:
-    """Yield the number of each line that is not blank, and its object or what is wrong with it."""
     for number, text, problem in lines:
         if problem:
             yield number, problem
@@ -152,7 +120,6 @@ def _parse(text: str) -> dict[str, Any] | str:
 
 
 def _checked(found: Any, *, may_have_surrogates: bool = True) -> dict[str, Any] | str:
-    """Return a record, or what is wrong with it."""
     if may_have_surrogates:
         try:
             json.dumps(found, ensure_ascii=False).encode()  # half a surrogate pair cannot be stored
@@ -165,32 +132,22 @@ def _checked(found: Any, *, may_have_surrogates: bool = True) -> dict[str, Any] 
     return found if len(found) <= MAX_COLUMNS else f"it names {len(found):,} columns, more than {MAX_COLUMNS:,}"
 
 
-def open_json_lines(folder: Folder, path: str) -> JsonLinesFile:
-    """Open a JSON Lines file, and find its columns in all lines: a name in a single line is a column too."""
-    return replace(file := JsonLinesFile(folder, path, ()), columns=_columns(file, "line"))
-
-
-def open_json(folder: Folder, path: str) -> JsonLinesFile:
-    """Open a JSON file: a list of objects, an object of labels by image, or in fact JSON Lines."""
-    url = f"{folder.url}/{path}"
-    kind = json_kind(folder, path)
-    if kind == "lines":
-        return open_json_lines(folder, path)
+def open_json(folder: Folder, path: str, form: JsonForm | None = None) -> JsonTable:
+    """Open a JSON file, and find its columns in all records: a name in a single one is a column too."""
+    kind = form or json_kind(folder, path)
     if kind == "images":
-        return JsonFile(folder, path, (_IMAGE, _LABEL))
-    if kind == "nested" and (shape := json_shape(folder, path, _DECODER)) is not None:
-        nested = NestedJsonFile(folder, path, (), shape)
-        return replace(nested, columns=_columns(nested, "element"))
-    if kind in {None, "pandas"}:
+        return JsonTable(folder, path, (IMAGE, LABEL), kind)
+    if kind is None or kind == "pandas":
         msg = (
-            f'{url}: a table in JSON is a list of objects, [{{"image": "a.jpg", "label": "cat"}}, …], or an object of '
-            'labels by image, {"a.jpg": "cat", …}; in pandas, write it with to_json(…, orient="records")'
+            f'{folder.url}/{path}: a table in JSON is a list of objects, [{{"image": "a.jpg", "label": "cat"}}, …], or '
+            'an object of labels by image, {"a.jpg": "cat", …}; in pandas, write it with to_json(…, orient="records")'
         )
         raise DataError(msg)
-    return replace(file := JsonFile(folder, path, ()), columns=_columns(file, "element"))
+    file = JsonTable(folder, path, (), kind)
+    return replace(file, columns=_columns(file, "line" if kind == "lines" else "element"))
 
 
-def _columns(file: JsonLinesFile, unit: str) -> tuple[str, ...]:
+def _columns(file: JsonTable, unit: str) -> tuple[str, ...]:
     columns: dict[str, None] = {}
     problems: list[str] = []
     objects = file.objects()
@@ -210,11 +167,10 @@ def _columns(file: JsonLinesFile, unit: str) -> tuple[str, ...]:
     return tuple(columns)
 
 
-def json_kind(folder: Folder, path: str) -> Literal["list", "images", "lines", "pandas", "nested"] | None:
+def json_kind(folder: Folder, path: str) -> JsonForm | Literal["pandas"] | None:
     """Return which table a .json file is, from its first records; None if it is none, such as COCO's object.
 
-    "pandas" is a table in a form that is not read: columns or rows by their index. "nested" is an object that holds
-    the records in one of the `json_shapes`.
+    "pandas" is a table in a form that is not read: columns or rows by their index.
     """
     url = f"{folder.url}/{path}"
     with os_errors_as("read the table", url), folder.open(path) as file:
@@ -237,4 +193,4 @@ def json_kind(folder: Folder, path: str) -> Literal["list", "images", "lines", "
             first = islice(top_level_items(file, url, _DECODER), PREFIX_RECORDS)
             if all(name and ending(name) in IMAGE_ENDINGS and not isinstance(value, dict) for name, value in first):
                 return "images"
-    return None if json_shape(folder, path, _DECODER) is None else "nested"
+    return json_shape(folder, path, _DECODER)

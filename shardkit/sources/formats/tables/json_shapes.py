@@ -1,5 +1,7 @@
-"""JSON objects whose members hold the records of a table, in the shapes that data loaders write.
+"""JSON whose elements or members hold the records of a table, in the shapes that pandas and data loaders write.
 
+[{"image": "1.jpg", …}, …]                                  list
+{"1.jpg": "cat", …}                                         images
 {"cat": ["1.jpg", "2.jpg"], "dog": […]}                    classes
 {"train": ["1.jpg", …], "val": […]}                         splits
 {"version": 1, "data": [{"image": "1.jpg", …}, …]}          records, also of several splits
@@ -17,10 +19,10 @@ from typing import Any, Literal
 from shardkit.errors import DataError
 from shardkit.naming import IMAGE_ENDINGS, split_of_folder
 from shardkit.sources.file_names import ending
-from shardkit.sources.json_stream import member_items
+from shardkit.sources.json_stream import member_items, top_level_items
 from shardkit.storage import Folder, os_errors_as
 
-JsonShape = Literal["classes", "splits", "records", "pairs", "details", "numbered", "columns"]
+JsonShape = Literal["list", "images", "classes", "splits", "records", "pairs", "details", "numbered", "columns"]
 IMAGE, LABEL, SPLIT = "image", "label", "split"
 _PAIR = (IMAGE, LABEL, "label_name")  # of each record; CoOp has the number and the name
 _SAMPLE = 500  # values that decide
@@ -61,8 +63,14 @@ def json_shape(folder: Folder, path: str, decoder: json.JSONDecoder) -> JsonShap
     return "details" if is_detail else None
 
 
-def shaped_records(folder: Folder, path: str, shape: JsonShape, decoder: json.JSONDecoder) -> Iterator[dict[str, Any]]:
-    """Yield the records of a JSON object."""
+def shaped_records(folder: Folder, path: str, shape: JsonShape, decoder: json.JSONDecoder) -> Iterator[Any]:
+    """Yield the records of a JSON file; elements of a list may be none."""
+    if shape in {"list", "images"}:
+        url = f"{folder.url}/{path}"
+        with os_errors_as("read the table", url), folder.open(path) as file:
+            for name, value in top_level_items(file, url, decoder):
+                yield value if name is None else {IMAGE: name, LABEL: value}
+        return
     if shape == "columns":
         yield from _columns(folder, path)
         return

@@ -4,9 +4,7 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
-from typing import Any, ClassVar
-
-import pyarrow as pa
+from typing import Any
 
 from shardkit.errors import CallError, DataError
 from shardkit.naming import printable
@@ -23,18 +21,13 @@ _SHOWN = 100  # characters of a line in a message
 class LineFile(TableFile):
     """A text file without header; empty lines, comments and lines that match without a column are skipped.
 
-    Attributes:
-        expression: The expression, whose named groups are the columns.
+    A value is the very text: 01 is no number.
     """
 
-    format_name: ClassVar[str] = "text"
-    holds_text: ClassVar[bool] = False  # a value is the very text: 01 is no number
-
-    expression: str
+    expression: str  # the expression, whose named groups are the columns
 
     @classmethod
     def open(cls, folder: Folder, path: str, expression: str) -> "LineFile":
-        """Return the file."""
         try:
             groups = re.compile(expression).groupindex
         except re.error as error:
@@ -45,13 +38,7 @@ class LineFile(TableFile):
             raise CallError(msg)
         return cls(folder, path, tuple(groups), expression)
 
-    def may_widen(self, type_: pa.DataType | None) -> bool:
-        """See TableFile; all values are text."""
-        del type_
-        return False
-
     def records(self, part: TablePart, wanted: frozenset[int] | None = None) -> Iterator[Record]:
-        del part, wanted
         fitting, columns = re.compile(self.expression).fullmatch, self.columns
         for number, text, damage in read_lines(self.folder, self.path):
             line = text.strip()
@@ -67,17 +54,12 @@ class LineFile(TableFile):
 
 @dataclass(frozen=True, slots=True)
 class JoinedTable(WrappedTable):
-    """A table with the columns of others, which are in memory: about 300 bytes for each of their records.
+    """A table with the columns of others, which are in memory: about 300 bytes for each of their records."""
 
-    Attributes:
-        others: The other tables, and the column that each shares with this one.
-    """
-
-    others: tuple[tuple[TableFile, str], ...]
+    others: tuple[tuple[TableFile, str], ...]  # the other tables, and the column that each shares with this one
 
     @classmethod
     def join(cls, inner: TableFile, others: Sequence[TableFile]) -> "JoinedTable":
-        """Return the table."""
         joined = []
         columns = inner.columns
         for other in others:

@@ -2,17 +2,15 @@
 
 import contextlib
 import zipfile
-import zlib
 from collections.abc import Iterator, Sequence
+from functools import partial
 from typing import Any
-from xml.etree.ElementTree import Element, ParseError  # for their names only; defusedxml parses
+from xml.etree.ElementTree import Element  # for its name only; defusedxml parses
 
-from defusedxml.common import DefusedXmlException
 from defusedxml.ElementTree import iterparse
 
 from shardkit.errors import DataError
-from shardkit.sources.formats.tables.excel_files import ERRORS
-from shardkit.sources.formats.tables.values import shown
+from shardkit.sources.formats.tables.excel_files import ERRORS, Book, damage_as_sentence
 from shardkit.storage import Folder, os_errors_as
 
 ODS_ENDING = ".ods"
@@ -21,63 +19,44 @@ _MAX_BYTES = 256 << 20  # 256 MiB of unpacked XML, of which one row is in memory
 _MAX_ROWS, _MAX_CELLS = 1 << 20, 1 << 14  # of a sheet and of a row: LibreOffice's own limits
 _NAMESPACE = "urn:oasis:names:tc:opendocument:xmlns:"
 _TABLE, _OFFICE, _TEXT = (f"{{{_NAMESPACE}{name}:1.0}}" for name in ("table", "office", "text"))
-_DAMAGE = (zipfile.BadZipFile, zlib.error, KeyError, RuntimeError, ValueError, EOFError)
 _CELLS = (f"{_TABLE}table-cell", f"{_TABLE}covered-table-cell")
 
 
-class OdsBook:
-    """An open workbook.
-
-    Attributes:
-        names: The names of its sheets.
-    """
-
-    def __init__(self, archive: zipfile.ZipFile) -> None:
-        """Read the names of the sheets."""
-        self._archive = archive
-        self.names = [name for name, row in self._read() if row is None]
-
-    def rows(self, name: str, first: int) -> Iterator[tuple[int, Sequence[Any]]]:
-        """Yield the number and the values of each row of a sheet that is not empty, from row `first` on."""
-        above = 0
-        for sheet, row in self._read():
-            if sheet == name and row is not None and above < _MAX_ROWS:
-                count, values = _repeated(row, "rows"), _values(row)
-                lines = range(above + 1, min(above + count, _MAX_ROWS) + 1) if values else ()
-                yield from ((line, values) for line in lines if line >= first)
-                above += count
-
-    def _read(self) -> Iterator[tuple[str, Element | None]]:
-        """Yield each row with the name of its sheet; before them, the name alone."""
-        name = ""
-        with self._archive.open(_CONTENT) as file:
-            for event, element in iterparse(file, events=("start", "end")):
-                if event == "start" and element.tag == f"{_TABLE}table":
-                    name = element.get(f"{_TABLE}name", "")
-                    yield name, None
-                elif event == "end" and element.tag == f"{_TABLE}table-row":
-                    yield name, element
-                    element.clear()
-
-
 @contextlib.contextmanager
-def opened_ods(folder: Folder, path: str) -> Iterator[OdsBook]:
+def opened_ods(folder: Folder, path: str) -> Iterator[Book]:
     """Open a workbook; damaged and huge ones raise DataError, also while rows are read."""
     url = f"{folder.url}/{path}"
-    with os_errors_as("read the table", url), folder.open(path) as file:
-        try:
-            archive = zipfile.ZipFile(file)
-            num_bytes = archive.getinfo(_CONTENT).file_size
-            if num_bytes > _MAX_BYTES:
-                size = f"{num_bytes >> 20:,} MiB"
-                msg = f"{url}: the workbook unpacks to {size}, more than {_MAX_BYTES >> 20:,}; save it as CSV"
-                raise DataError(msg)
-            yield OdsBook(archive)
-        except (*_DAMAGE, ParseError, DefusedXmlException) as error:
-            if isinstance(error, DataError):
-                raise
-            msg = f"{url}: this is not an OpenDocument workbook, or a damaged one: {shown(str(error))}; save it as CSV"
-            raise DataError(msg) from error
+    with os_errors_as("read the table", url), folder.open(path) as file, damage_as_sentence(url, "an OpenDocument"):
+        archive = zipfile.ZipFile(file)
+        num_bytes = archive.getinfo(_CONTENT).file_size
+        if num_bytes > _MAX_BYTES:
+            size = f"{num_bytes >> 20:,} MiB"
+            msg = f"{url}: the workbook unpacks to {size}, more than {_MAX_BYTES >> 20:,}; save it as CSV"
+            raise DataError(msg)
+        yield Book([name for name, row in _read(archive) if row is None], partial(_rows, archive))
+
+
+def _rows(archive: zipfile.ZipFile, name: str, first: int) -> Iterator[tuple[int, Sequence[Any]]]:
+    above = 0
+    for sheet, row in _read(archive):
+        if sheet == name and row is not None and above < _MAX_ROWS:
+            count, values = _repeated(row, "rows"), _values(row)
+            lines = range(above + 1, min(above + count, _MAX_ROWS) + 1) if values else ()
+            yield from ((line, values) for line in lines if line >= first)
+            above += count
+
+
+def _read(archive: zipfile.ZipFile) -> Iterator[tuple[str, Element | None]]:
+    """Yield each row with the name of its sheet; before them, the name alone."""
+    name = ""
+    with archive.open(_CONTENT) as file:
+        for event, element in iterparse(file, events=("start", "end")):
+            if event == "start" and element.tag == f"{_TABLE}table":
+                name = element.get(f"{_TABLE}name", "")
+                yield name, None
+            elif event == "end" and element.tag == f"{_TABLE}table-row":
+                yield name, element
+                element.clear()
 
 
 def _values(row: Element) -> list[Any]:

@@ -9,7 +9,7 @@ from shardkit.layouts import LAYOUTS
 from shardkit.naming import first_of
 from shardkit.sources.formats.column_names import IMAGE_COLUMNS, LIKELY_IMAGE_COLUMNS, plain
 from shardkit.sources.formats.tables.csv_opening import open_csv
-from shardkit.sources.formats.tables.json_files import open_json, open_json_lines
+from shardkit.sources.formats.tables.json_files import open_json
 from shardkit.sources.formats.tables.parquet_files import open_parquet
 from shardkit.sources.formats.tables.records import PREFIX_RECORDS, Record, TableFile
 from shardkit.sources.formats.tables.text_files import TEXT_ENDINGS, TextFile, open_text
@@ -46,7 +46,7 @@ def open_table_file(folder: Folder, path: str, options: SourceOptions) -> TableF
     if kind == ".json":
         return open_json(folder, path)
     if kind in {".jsonl", ".ndjson"}:
-        return open_json_lines(folder, path)
+        return open_json(folder, path, "lines")
     return open_csv(folder, path, tabs=kind == ".tsv", known=_known(options))
 
 

@@ -5,7 +5,7 @@ import json
 from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import repeat
-from typing import Any, ClassVar
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -25,23 +25,14 @@ class _Unreadable:
 
 @dataclass(frozen=True, slots=True)
 class ParquetFile(TableFile):
-    """A Parquet file.
+    """A Parquet file."""
 
-    Attributes:
-        arrow_types: Stored types of the columns; null for columns without a name.
-        numbered: (column, names that its integers stand for), as Hugging Face's ``datasets`` writes them.
-        num_row_groups: Number of parts.
-    """
-
-    format_name: ClassVar[str] = "Parquet"
-    holds_text: ClassVar[bool] = False
-
-    arrow_types: tuple[pa.DataType, ...]
+    arrow_types: tuple[pa.DataType, ...]  # stored types of the columns; null for columns without a name
+    # (column, names that its integers stand for), as Hugging Face's `datasets` writes them
     numbered: tuple[tuple[int, tuple[str, ...]], ...]
     num_row_groups: int
 
     def parts(self) -> list[int]:
-        """Return the row groups."""
         return list(range(self.num_row_groups))
 
     def records(self, part: int, wanted: frozenset[int] | None = None) -> Iterator[Record]:
@@ -63,10 +54,6 @@ class ParquetFile(TableFile):
     def type_of(self, column: int, kinds: set[str]) -> pa.DataType | None:
         """See TableFile; the declared type, except for missing or too large values."""
         return widened(carried_type(self.arrow_types[column]), kinds)
-
-    def may_widen(self, type_: pa.DataType | None) -> bool:
-        """See TableFile; no value can change a column of text."""
-        return type_ is not None and type_ not in (pa.string(), pa.list_(pa.string()))
 
     def class_names(self, column: int) -> tuple[str, ...]:
         return dict(self.numbered).get(column, ())
@@ -114,23 +101,19 @@ def _value(scalar: Any) -> Any:
 def _opened(folder: Folder, path: str) -> Iterator[pq.ParquetFile]:
     url = f"{folder.url}/{path}"
     try:
-        with os_errors_as("read the table", url), folder.open(path) as file, _damage_reported(url):
-            yield pq.ParquetFile(file)
+        with os_errors_as("read the table", url), folder.open(path) as file:
+            try:
+                yield pq.ParquetFile(file)
+            except OSError as error:
+                if error.errno is not None:  # pyarrow's for damage has none
+                    raise
+                raise _damage(url, "the Parquet file is damaged", error) from error
     except pa.ArrowInvalid as error:
-        msg = f"{url}: this is not a Parquet file, or a damaged one: {str(error).splitlines()[0]}"
-        raise DataError(msg) from error
+        raise _damage(url, "this is not a Parquet file, or a damaged one", error) from error
 
 
-@contextlib.contextmanager
-def _damage_reported(url: str) -> Iterator[None]:
-    """Convert pyarrow's OSError for damage, which has no error number of the operating system, to DataError."""
-    try:
-        yield
-    except OSError as error:
-        if error.errno is not None:
-            raise
-        msg = f"{url}: the Parquet file is damaged: {str(error).splitlines()[0]}"
-        raise DataError(msg) from error
+def _damage(url: str, what: str, error: Exception) -> DataError:
+    return DataError(f"{url}: {what}: {str(error).splitlines()[0]}")
 
 
 def open_parquet(folder: Folder, path: str) -> ParquetFile:

@@ -9,7 +9,7 @@ import pyarrow as pa
 
 from shardkit.errors import DataError
 from shardkit.naming import first_of
-from shardkit.sources.file_names import encodable_path
+from shardkit.sources.file_names import encodable_path, ending
 from shardkit.sources.formats.tables.text_pieces import TextPiece
 from shardkit.sources.formats.tables.values import kinds_of_value, type_of_kinds
 from shardkit.storage import Folder
@@ -17,44 +17,43 @@ from shardkit.storage import Folder
 PREFIX_RECORDS = 1000  # records from the beginning that decide how columns are read
 MAX_COLUMNS = 5000  # of a table: each may become a feature of every example; listing 5,000 takes about a second
 _NAMES_SHOWN = 20
+_FORMATS = {
+    ".csv": "CSV",
+    ".tsv": "TSV",
+    ".parquet": "Parquet",
+    ".ods": "OpenDocument",
+    **dict.fromkeys((".xlsx", ".xlsm"), "Excel"),
+}
 
 TablePart = int | TextPiece  # a number of TableFile.parts(), or a piece of it
 
 
 class Record(NamedTuple):
-    """One record of a table.
+    """One record of a table."""
 
-    Attributes:
-        line: Its number, from 1; in text files the number of the line that it starts on.
-        values: Values in the order of the columns: text in CSV and TSV, else Python values; None for a missing one.
-        problem: Why the record cannot be read; then there are no values.
-    """
-
-    line: int
+    line: int  # its number, from 1; in text files the number of the line that it starts on
+    # Values in the order of the columns: text in CSV and TSV, else Python values; None for a missing one
     values: Sequence[Any]
-    problem: str | None
+    problem: str | None  # why the record cannot be read; then there are no values
 
 
 @dataclass(frozen=True, slots=True)
 class TableFile(abc.ABC):
-    """A file of records; small, because it is pickled into the pipeline's graph.
+    """A file of records; small, because it is pickled into the pipeline's graph."""
 
-    Attributes:
-        folder: The folder that the path starts at.
-        path: Path of the file.
-        columns: Names of the columns, all different.
-    """
-
-    format_name: ClassVar[str]
-    holds_text: ClassVar[bool]  # whether every value is text, so that types are inferred
+    holds_text: ClassVar[bool] = False  # whether every value is text, so that types are inferred
 
     folder: Folder
     path: str
-    columns: tuple[str, ...]
+    columns: tuple[str, ...]  # names of the columns, all different
+
+    @property
+    def format_name(self) -> str:
+        """Name of the file's format, for the user."""
+        return _FORMATS.get(ending(self.path), "text")
 
     @property
     def url(self) -> str:
-        """The file's URL, for messages."""
         return f"{self.folder.url}/{self.path}"
 
     @property
@@ -80,12 +79,7 @@ class TableFile(abc.ABC):
 
     @abc.abstractmethod
     def records(self, part: Any, wanted: frozenset[int] | None = None) -> Iterator[Record]:
-        """Yield the records of a part in the file's order; with `wanted`, only these columns need values.
-
-        Raises:
-            DataError: The file cannot be read from some position on.
-            MachineError: The disk or the network failed.
-        """
+        """Yield the records of a part in the file's order; with `wanted`, only these columns need values."""
 
     def types(self, records: Iterable[Record], columns: Iterable[int]) -> dict[int, pa.DataType | None]:
         """Return for each of the columns the type that fits all these records, as in feature_field; None if none does.
@@ -101,36 +95,26 @@ class TableFile(abc.ABC):
 
     def type_of(self, column: int, kinds: set[str]) -> pa.DataType | None:
         """Return the type of a column whose values are of some kinds; see `types`."""
-        del column
         return type_of_kinds(kinds)
 
-    @abc.abstractmethod
     def may_widen(self, type_: pa.DataType | None) -> bool:
         """Return whether further records may change the type of a column from this one."""
+        return type_ is not None and not pa.types.is_string(type_)
 
     def class_names(self, column: int) -> tuple[str, ...]:
         """Return the names that the column's integers stand for, if the file defines them; else ()."""
         return ()
 
     def all_records(self, wanted: frozenset[int] | None = None) -> Iterator[Record]:
-        """Yield the records of all parts."""
         for part in self.parts():
             yield from self.records(part, wanted)
 
 
 @dataclass(frozen=True, slots=True)
 class WrappedTable(TableFile):
-    """A table with more columns than another one.
+    """A table with more columns than another one."""
 
-    Attributes:
-        inner: The other table, whose columns come first.
-    """
-
-    inner: TableFile
-
-    @property
-    def format_name(self) -> str:  # type: ignore[override]
-        return self.inner.format_name
+    inner: TableFile  # the other table, whose columns come first
 
     @property
     def holds_text(self) -> bool:  # type: ignore[override]

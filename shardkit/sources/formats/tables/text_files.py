@@ -13,7 +13,6 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from itertools import islice
-from typing import ClassVar
 
 from shardkit.naming import IMAGE_ENDINGS, counted
 from shardkit.sources.file_names import ending
@@ -42,19 +41,15 @@ _LONGEST_LINE = 4096  # characters: longer lines are no records of a list
 
 @dataclass(frozen=True, slots=True)
 class TextFile(CsvFile):
-    """A list whose lines have the same number of fields; a delimiter of ' ' means any blanks, of LF the whole line.
+    """A list whose lines have the same number of fields; a delimiter of ' ' means any blanks, of LF the whole line."""
 
-    Attributes:
-        has_header: Whether a line names the columns.
-        companion: Another file with as many lines, whose lines are the second column; '' for none.
-        has_fractions: Whether one of two columns holds numbers with fractions, which no class is called.
-    """
+    has_header: bool = False  # whether a line names the columns
+    companion: str = ""  # another file with as many lines, whose lines are the second column; '' for none
+    has_fractions: bool = False  # whether one of two columns holds numbers with fractions, which no class is called
 
-    format_name: ClassVar[str] = "text"
-
-    has_header: bool = False
-    companion: str = ""
-    has_fractions: bool = False
+    @property
+    def format_name(self) -> str:
+        return "text"
 
     @property
     def is_table(self) -> bool:
@@ -63,12 +58,9 @@ class TextFile(CsvFile):
         return len(self.columns) > 1 and (self.has_header or bool(self.companion) or is_more)
 
     def divided(self, part: int) -> Sequence[TablePart]:
-        """See TableFile; one part."""
         return [part]
 
     def records(self, part: TablePart, wanted: frozenset[int] | None = None) -> Iterator[Record]:
-        """See TableFile; empty lines and comments are skipped."""
-        del part, wanted
         if self.companion:
             yield from self._beside()
             return
@@ -86,7 +78,6 @@ class TextFile(CsvFile):
             yield Record(line.number, () if problem else values, problem)
 
     def _beside(self) -> Iterator[Record]:
-        """Yield the lines of both files side by side."""
         read = partial(read_lines, self.folder, encoding=self.encoding)
         for name, label in zip(read(self.path), read(self.companion), strict=False):
             yield Record(name.number, (name.text.strip(), label.text.strip()), name.problem or label.problem)

@@ -36,17 +36,12 @@ MAX_PIECES = 128  # of a table; each is an element of the pipeline's graph
 
 @dataclass(frozen=True, slots=True)
 class TextPiece:
-    """Successive records of a text table; small and pickled into the pipeline's graph.
+    """Successive records of a text table; small and pickled into the pipeline's graph."""
 
-    Attributes:
-        start: Where the first record begins.
-        stop_line: Number of the line that the first record after the piece begins on; None for the end of the file.
-        table: The table's file as the driver saw it: offsets mean nothing in another one.
-    """
-
-    start: LineStart
+    start: LineStart  # where the first record begins
+    # Number of the line that the first record after the piece begins on; None for the end of the file
     stop_line: int | None
-    table: Entry
+    table: Entry  # the table's file as the driver saw it: offsets mean nothing in another one
 
     def lines(self, folder: Folder, path: str) -> Iterator[Line]:
         """Yield the file's lines from the piece's first one on, up to the end of the file.
@@ -62,23 +57,18 @@ class TextPiece:
         return read_lines(folder, path, self.start)
 
     def ends_before(self, line: int) -> bool:
-        """Return whether a record that begins on a line follows the piece."""
         return self.stop_line is not None and line >= self.stop_line
 
 
 @dataclass(frozen=True, slots=True)
 class RecordRule:
-    """How the records of a text table follow from its lines.
+    """How the records of a text table follow from its lines."""
 
-    Attributes:
-        first_lines: Maps lines, of which the first begins a record, to the numbers of lines that records begin on.
-        has_line_records: Whether each line of a part of the file is a record, given the part's bytes.
-        num_skipped: Number of records at the beginning that are no data; they stay in one piece.
-    """
-
+    # Maps lines, of which the first begins a record, to the numbers of lines that records begin on
     first_lines: Callable[[Iterator[Line]], Iterator[int]]
+    # Whether each line of a part of the file is a record, given the part's bytes
     has_line_records: Callable[[bytes], bool]
-    num_skipped: int = 0
+    num_skipped: int = 0  # number of records at the beginning that are no data; they stay in one piece
 
 
 def divide_text(folder: Folder, path: str, rule: RecordRule) -> list[TextPiece]:
@@ -142,16 +132,7 @@ def _after_lines(folder: Folder, path: str, start: LineStart, wanted: int, rule:
 def _after_records(
     folder: Folder, path: str, start: LineStart, wanted: int, rule: RecordRule, skipped: int
 ) -> LineStart | None:
-    """Return where the first record begins that begins at byte `wanted` or later; None if there is none.
-
-    Args:
-        folder: The folder of the table.
-        path: Path of the table.
-        start: Where a record begins.
-        wanted: An offset.
-        rule: How records follow from lines.
-        skipped: Number of records after `start` that cannot be the one.
-    """
+    """Return where the first record begins that begins at byte `wanted` or later; None if there is none."""
     sizes = deque[int]()  # of the lines from line `number` on, which begins at `offset`
     offset, number = start
     for index, line in enumerate(rule.first_lines(read_lines(folder, path, start, sizes.extend))):

@@ -99,11 +99,6 @@ def widened(type_: pa.DataType | None, kinds: AbstractSet[str]) -> pa.DataType |
     return pa.string() if pa.types.is_floating(type_) and "text" in kinds else type_
 
 
-def is_fraction(text: str) -> bool:
-    """Return whether a text is a number with a decimal point or an exponent."""
-    return is_number(text) and any(char in text for char in ".eE") and text[-1] not in "fFyY"
-
-
 def is_number(text: str) -> bool:
     """Return whether a text is a decimal number, nan or inf."""
     return _NUMBER.fullmatch(text) is not None

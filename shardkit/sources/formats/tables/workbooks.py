@@ -1,18 +1,16 @@
 """Workbooks: the sheet that holds a table, or sheets with one header, whichever program wrote them."""
 
-import contextlib
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from itertools import islice
-from typing import Any, ClassVar, Protocol
-
-import pyarrow as pa
+from typing import Any
 
 from shardkit.errors import DataError
 from shardkit.naming import IMAGE_ENDINGS
 from shardkit.sources.file_names import ending
 from shardkit.sources.formats.column_names import is_split, plain
-from shardkit.sources.formats.tables.excel_files import EXCEL_ENDINGS, opened_excel
+from shardkit.sources.formats.tables.excel_files import EXCEL_ENDINGS, Book, opened_excel
 from shardkit.sources.formats.tables.ods_files import ODS_ENDING, opened_ods
 from shardkit.sources.formats.tables.records import Record, TableFile, check_columns, enumerated
 from shardkit.sources.formats.tables.values import shown
@@ -22,57 +20,25 @@ WORKBOOK_ENDINGS = (*EXCEL_ENDINGS, ODS_ENDING)
 _NUM_ROWS = 50  # of each sheet, which decide where its table begins
 
 
-class Book(Protocol):
-    """An open workbook.
-
-    Attributes:
-        names: The names of its sheets.
-    """
-
-    names: list[str]
-
-    def rows(self, name: str, first: int) -> Iterator[tuple[int, Sequence[Any]]]:
-        """Yield the number and the values of each row of a sheet that is not empty, from row `first` on."""
-
-
-@contextlib.contextmanager
-def _opened(folder: Folder, path: str) -> Iterator[Book]:
-    with (opened_ods if ending(path) == ODS_ENDING else opened_excel)(folder, path) as book:
-        yield book
+def _opened(folder: Folder, path: str) -> AbstractContextManager[Book]:
+    return (opened_ods if ending(path) == ODS_ENDING else opened_excel)(folder, path)
 
 
 @dataclass(frozen=True, slots=True)
 class Sheet:
-    """A sheet that holds a table.
-
-    Attributes:
-        name: Its name.
-        header_row: Number of the row of column names, from 1.
-        cells: Indexes of the columns in the sheet.
-    """
+    """A sheet that holds a table."""
 
     name: str
-    header_row: int
-    cells: tuple[int, ...]
+    header_row: int  # number of the row of column names, from 1
+    cells: tuple[int, ...]  # indexes of the columns in the sheet
 
 
 @dataclass(frozen=True, slots=True)
 class WorkbookFile(TableFile):
-    """A sheet of a workbook, or several with the same columns, whose names are one more column then.
+    """A sheet of a workbook, or several with the same columns, whose names are one more column then."""
 
-    Attributes:
-        sheets: The sheets. The rows of several are counted through all of them.
-        is_only: Whether no other sheet holds anything.
-    """
-
-    holds_text: ClassVar[bool] = False
-
-    sheets: tuple[Sheet, ...]
-    is_only: bool
-
-    @property
-    def format_name(self) -> str:  # type: ignore[override]
-        return "OpenDocument" if ending(self.path) == ODS_ENDING else "Excel"
+    sheets: tuple[Sheet, ...]  # the sheets; the rows of several are counted through all of them
+    is_only: bool  # whether no other sheet holds anything
 
     @property
     def remark(self) -> str:
@@ -97,10 +63,6 @@ class WorkbookFile(TableFile):
                         yield Record(above + last, (), f"it holds {shown(extra)} to the right of the table's columns")
                     elif any(value is not None for value in values):
                         yield Record(above + last, [*values, *named], None)
-
-    def may_widen(self, type_: pa.DataType | None) -> bool:
-        """See TableFile; cells hold no lists or objects."""
-        return type_ is not None and not pa.types.is_string(type_)
 
 
 _Rows = list[tuple[int, Sequence[Any]]]  # numbers and values

@@ -46,17 +46,11 @@ def centre_and_size(x: Any, y: Any, width: Any, height: Any) -> Sides | None:
 
 @dataclass(frozen=True, slots=True)
 class Box:
-    """Where an object has the four numbers of its box, and what they are.
+    """Where an object has the four numbers of its box, and what they are."""
 
-    Attributes:
-        way: The way from the object to an object or a list of four that has the numbers.
-        names: Their names there, with blanks between them; '' for a list. A point leads into a further object.
-        sides: Function from the numbers to the sides.
-    """
-
-    way: Way
-    names: str
-    sides: Callable[..., Sides | None] = corners
+    way: Way  # the way from the object to an object or a list of four that has the numbers
+    names: str  # their names there, with blanks between them; '' for a list; a point leads into a further object
+    sides: Callable[..., Sides | None] = corners  # function from the numbers to the sides
 
     def read(self, given: Any) -> Sides | None:
         """Return the sides of an object's box; None if it has none that can be read."""
@@ -68,33 +62,22 @@ class Box:
 
 @dataclass(frozen=True, slots=True)
 class Fields:
-    """Where a record has the image and its boxes.
+    """Where a record has the image and its boxes."""
 
-    Attributes:
-        image: The way to the image's path; () if the file is about the image of its name.
-        objects: The way to the objects, an array or an object.
-        label: The way from an object to its class, which may be an array of one.
-        box: The box of an object.
-        size: The ways to width and height in pixels; the sizes of the image itself if there are none.
-        noun: What messages call an object.
-        are_fractions: Whether boxes are in fractions of the image's sides.
-        without_box: Phrase for the user about objects without a box, which are left out; '' if each must have one.
-        key: The beginning of the names of objects that are members of the record itself.
-    """
-
-    image: Way
-    objects: Way
+    image: Way  # the way to the image's path; () if the file is about the image of its name
+    objects: Way  # the way to the objects, an array or an object
     label: Way
     box: Box
+    # The ways to width and height in pixels; the sizes of the image itself if there are none
     size: tuple[Way, ...] = ()
-    noun: str = "object"
-    are_fractions: bool = False
+    noun: str = "object"  # what messages call an object
+    are_fractions: bool = False  # whether boxes are in fractions of the image's sides
+    # Phrase for the user about objects without a box, which are left out; '' if each must have one
     without_box: str = ""
-    key: str = ""
+    key: str = ""  # the beginning of the names of objects that are members of the record itself
 
     def parse(self, image: ImageRecord, record: dict[str, Any], column: str | None = None) -> None:
         """Fill in an image; the parser of a `JsonFormat`."""
-        del column
         image.image = text_at(record, *self.image)
         if self.are_fractions:
             image.size = UNIT

@@ -3,7 +3,7 @@
 To add one, describe its records by `Fields`, or write a parser, and enter a row in `VENDORS`.
 """
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, BinaryIO
@@ -11,21 +11,8 @@ from typing import Any, BinaryIO
 from shardkit.errors import DataError
 from shardkit.sources.formats.format import Format, Options
 from shardkit.sources.formats.record import ImageRecord
-from shardkit.sources.formats.vendors.exports import parse_automl, parse_fiftyone, parse_labelbox
-from shardkit.sources.formats.vendors.parsers import (
-    CREATEML,
-    EDGE_IMPULSE,
-    parse_bdd,
-    parse_crowd_human,
-    parse_custom_vision,
-    parse_dataturks,
-    parse_hugging_face,
-    parse_hugging_face_corners,
-    parse_manifest,
-    parse_mot,
-    parse_vertex,
-    parse_via,
-)
+from shardkit.sources.formats.vendors import parsers
+from shardkit.sources.formats.vendors.fields import corners
 from shardkit.sources.formats.vendors.readers import items, lines, members, rows_by_frame, rows_by_image
 from shardkit.sources.walking import HEAD_BYTES, looks_like
 
@@ -34,61 +21,30 @@ _JSON, _LINES = (".json",), (".json", ".jsonl", ".ndjson")
 
 @dataclass(frozen=True, slots=True)
 class JsonFormat:
-    """A format.
-
-    Attributes:
-        title: Its name in descriptions.
-        endings: Endings of its files.
-        start: The first character of a file that is not blank; '' for any.
-        words: Patterns that are all in the beginning of a file.
-        read: Yields the numbered records of a file that is open, whose URL it is told for messages.
-        parse: Fills in an image from a record; takes the name of what gives the boxes' classes, None for the only one.
-        remark: What the user should know about what is read; '' for nothing.
-        parse_corners: The parser for boxes that are two corners, in a format whose boxes are usually a corner and a
-            size; None if no file has such boxes.
-        has_own_fields: Whether users name its fields, so that boxes may be guesses of a model and classes the truth.
-    """
+    """A format."""
 
     title: str
     endings: tuple[str, ...]
-    start: bytes
-    words: tuple[bytes, ...]
+    start: bytes  # the first character of a file that is not blank; '' for any
+    words: tuple[bytes, ...]  # patterns that are all in the beginning of a file
+    # Yields the numbered records of a file that is open, whose URL it is told for messages
     read: Callable[[BinaryIO, str], Iterator[tuple[int, Any]]]
     parse: Callable[[ImageRecord, dict[str, Any], str | None], None]
-    remark: str = ""
+    remark: str = ""  # what the user should know about what is read; '' for nothing
+    # The parser for boxes that are two corners, in a format whose boxes are usually a corner and a size; None if no
+    # file has such boxes
     parse_corners: Callable[[ImageRecord, dict[str, Any], str | None], None] | None = None
+    # Whether users name its fields, so that boxes may be guesses of a model and classes the truth
     has_own_fields: bool = False
 
     def fits(self, name: str, head: bytes | None) -> bool:
         """Return whether a file is of this format, judging by its name and its beginning."""
-        return name.lower().endswith(self.endings) and looks_like(head, *self.words, start=self.start)
+        return name.lower().endswith(self.endings) and self.sniff(head)
 
-    name = "box-json"
-    noun = "record"
-    object_fields = ()
-
-    @property
-    def note(self) -> str:
-        """What the user should know about what is read; '' for nothing."""
-        return self.remark
-
-    def sniff(self, head: bytes) -> bool:
+    def sniff(self, head: bytes | None) -> bool:
         return looks_like(head, *self.words, start=self.start)
 
-    def records(self, file: BinaryIO, name: str, options: Options) -> Iterator[ImageRecord]:
-        """See Format; the option `class` names what gives the classes of boxes."""
-        return self.images(file, name, options.get("class"))
-
-    def names(self, file: BinaryIO, name: str, options: Options) -> Iterator[str]:
-        return (record.image for record in self.records(file, name, options) if record.image)
-
-    def classes(self, file: BinaryIO, name: str, options: Options) -> Mapping[int, str]:
-        """See Format; a file does not order them."""
-        del file, name, options
-        return {}
-
     def images(self, file: BinaryIO, url: str, column: str | None) -> Iterator[ImageRecord]:
-        """Yield the images of a file."""
         for number, record in self.read(file, url):
             image = ImageRecord(number=number)
             if isinstance(record, dict):
@@ -106,7 +62,13 @@ _AROUND = "boxes enclose polygons, circles and ellipses"
 # Sharp signs before common ones.
 VENDORS = (
     JsonFormat(
-        "CrowdHuman's boxes", (".odgt",), b"{", (rb'"gtboxes"', rb'"ID"'), lines, parse_crowd_human, "full boxes"
+        "CrowdHuman's boxes",
+        (".odgt",),
+        b"{",
+        (rb'"gtboxes"', rb'"ID"'),
+        lines,
+        parsers.parse_crowd_human,
+        "full boxes",
     ),
     JsonFormat(
         "a manifest of SageMaker or Rekognition",
@@ -114,24 +76,29 @@ VENDORS = (
         b"{",
         (rb'"source-ref"',),
         lines,
-        parse_manifest,
+        parsers.parse_manifest,
     ),
-    JsonFormat("Vertex AI's JSON Lines", _LINES, b"{", (rb'"imageGcsUri"',), lines, parse_vertex),
-    JsonFormat("Labelbox's data rows", (".jsonl", ".ndjson"), b"{", _LABELBOX, lines, parse_labelbox, _AROUND),
-    JsonFormat("Labelbox's array of data rows", _JSON, b"[", _LABELBOX, items, parse_labelbox, _AROUND),
+    JsonFormat("Vertex AI's JSON Lines", _LINES, b"{", (rb'"imageGcsUri"',), lines, parsers.parse_vertex),
+    JsonFormat("Labelbox's data rows", (".jsonl", ".ndjson"), b"{", _LABELBOX, lines, parsers.parse_labelbox, _AROUND),
+    JsonFormat("Labelbox's array of data rows", _JSON, b"[", _LABELBOX, items, parsers.parse_labelbox, _AROUND),
     JsonFormat(
         "FiftyOne's samples",
         _JSON,
         b"{",
         (rb'"samples"\s*:\s*\[', rb'"filepath"\s*:', rb'"_cls"\s*:'),
         partial(items, inside="samples"),
-        parse_fiftyone,
+        parsers.parse_fiftyone,
         has_own_fields=True,
     ),
     # Other files of image_url and label are tables.
-    JsonFormat("Azure's AutoML", (".jsonl",), b"{", (rb'"image_url"\s*:', rb'"topX"\s*:'), lines, parse_automl),
+    JsonFormat("Azure's AutoML", (".jsonl",), b"{", (rb'"image_url"\s*:', rb'"topX"\s*:'), lines, parsers.parse_automl),
     JsonFormat(
-        "Azure's AutoML", (".jsonl",), b"{", (rb'"image_url"\s*:\s*"azureml:', rb'"label"\s*:'), lines, parse_automl
+        "Azure's AutoML",
+        (".jsonl",),
+        b"{",
+        (rb'"image_url"\s*:\s*"azureml:', rb'"label"\s*:'),
+        lines,
+        parsers.parse_automl,
     ),
     JsonFormat(
         "Dataturks' JSON Lines",
@@ -139,7 +106,7 @@ VENDORS = (
         b"{",
         (rb'"content"\s*:', rb'"annotation"\s*:\s*\[', rb'"points"'),
         lines,
-        parse_dataturks,
+        parsers.parse_dataturks,
     ),
     JsonFormat(
         "Hugging Face's metadata with objects",
@@ -147,9 +114,9 @@ VENDORS = (
         b"{",
         (rb'"file_name"\s*:', rb'"objects"\s*:\s*[\[{]', rb'"bbox"\s*:\s*\['),
         lines,
-        parse_hugging_face,
+        parsers.parse_hugging_face,
         "as x, y, width, height",
-        parse_hugging_face_corners,
+        partial(parsers.parse_hugging_face, sides=corners),
     ),
     JsonFormat(
         "a project of VIA",
@@ -157,17 +124,17 @@ VENDORS = (
         b"{",
         (rb'"_via_img_metadata"',),
         partial(items, inside="_via_img_metadata"),
-        parse_via,
+        parsers.parse_via,
         _AROUND,
     ),
-    JsonFormat("VIA's JSON", _JSON, b"{", (_VIA, rb'"regions"'), items, parse_via, _AROUND),
+    JsonFormat("VIA's JSON", _JSON, b"{", (_VIA, rb'"regions"'), items, parsers.parse_via, _AROUND),
     JsonFormat(
         "VIA's CSV",
         (".csv",),
         b"",
         (rb"region_shape_attributes", rb"region_attributes"),
         rows_by_image,
-        parse_via,
+        parsers.parse_via,
         _AROUND,
     ),
     JsonFormat(
@@ -176,7 +143,7 @@ VENDORS = (
         b"{",
         (rb'"boundingBoxes"\s*:\s*\{',),
         partial(members, inside="boundingBoxes"),
-        EDGE_IMPULSE.parse,
+        parsers.EDGE_IMPULSE.parse,
     ),
     JsonFormat(
         "Edge Impulse's list of files",
@@ -184,10 +151,15 @@ VENDORS = (
         b"{",
         (rb'"files"\s*:\s*\[', rb'"boundingBoxes"\s*:\s*\['),
         partial(items, inside="files"),
-        EDGE_IMPULSE.parse,
+        parsers.EDGE_IMPULSE.parse,
     ),
     JsonFormat(
-        "CreateML's JSON", _JSON, b"[", (rb'"coordinates"', rb'"annotations"', rb'"image"'), items, CREATEML.parse
+        "CreateML's JSON",
+        _JSON,
+        b"[",
+        (rb'"coordinates"', rb'"annotations"', rb'"image"'),
+        items,
+        parsers.CREATEML.parse,
     ),
     JsonFormat(
         "Azure Custom Vision's list",
@@ -195,17 +167,19 @@ VENDORS = (
         b"[",
         (rb'"regions"\s*:', rb'"tagName"', rb'"originalImageUri"'),
         items,
-        parse_custom_vision,
+        parsers.parse_custom_vision,
     ),
-    JsonFormat("MOT's rows", ("gt.txt",), b"", (_MOT,), rows_by_frame, parse_mot, "classes as numbers"),
-    JsonFormat("BDD100K's JSON", _JSON, b"[", (rb'"name"\s*:', rb'"labels"\s*:', rb'"box2d"'), items, parse_bdd),
+    JsonFormat("MOT's rows", ("gt.txt",), b"", (_MOT,), rows_by_frame, parsers.parse_mot, "classes as numbers"),
+    JsonFormat(
+        "BDD100K's JSON", _JSON, b"[", (rb'"name"\s*:', rb'"labels"\s*:', rb'"box2d"'), items, parsers.parse_bdd
+    ),
     JsonFormat(
         "Scalabel's JSON",
         _JSON,
         b"{",
         (rb'"frames"\s*:\s*\[', rb'"labels"\s*:', rb'"box2d"'),
         partial(items, inside="frames"),
-        parse_bdd,
+        parsers.parse_bdd,
     ),
 )
 
@@ -216,9 +190,6 @@ class _BoxJson(Format):
     name = "box-json"
     title = "JSON of boxes"
     settings = frozenset({"form", "class", "box"})
-
-    def sniff(self, head: bytes) -> bool:
-        return any(one.sniff(head) for one in VENDORS)
 
     def records(self, file: BinaryIO, name: str, options: Options) -> Iterator[ImageRecord]:
         """See Format; the option `class` names what gives the classes of boxes, `box: corners` what numbers are."""
@@ -232,7 +203,7 @@ class _BoxJson(Format):
             raise DataError(msg)
         if options.get("box") == "corners" and kind.parse_corners is not None:
             kind = replace(kind, parse=kind.parse_corners)
-        return kind.records(file, name, options)
+        return kind.images(file, name, options.get("class"))
 
 
 BOX_JSON = _BoxJson()

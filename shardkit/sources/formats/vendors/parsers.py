@@ -1,23 +1,15 @@
-"""The parsers of the formats: descriptions of their records, or functions that fill a `ImageRecord` from a record."""
+"""The parsers of the formats: descriptions of their records, or functions that fill an `ImageRecord` from a record."""
 
 from collections.abc import Callable
 from typing import Any
 
+from shardkit.naming import counted, split_of_folder
 from shardkit.sources.formats.record import ONE_CLASS, ImageRecord, Sides, encodable
-from shardkit.sources.formats.vendors.fields import (
-    UNIT,
-    Box,
-    Fields,
-    centre_and_size,
-    corner_and_size,
-    corners,
-    text_at,
-)
+from shardkit.sources.formats.vendors.fields import UNIT, Box, Fields, at, centre_and_size, corner_and_size, text_at
 from shardkit.sources.formats.vendors.readers import around, dict_of, list_of
 
 _LTWH = "left top width height"
 _XYWH = "x y width height"
-
 
 _BDD = Fields(
     ("name",),
@@ -84,7 +76,6 @@ def _via_box(kind: Any, shape: dict[str, Any]) -> Sides | None:
 
 def parse_crowd_human(image: ImageRecord, record: dict[str, Any], column: str | None) -> None:
     """CrowdHuman's full boxes; regions of tag mask or with the flag ignore are no people to learn."""
-    del column
     image.image = text_at(record, "ID")
     for place, given in enumerate(map(dict_of, list_of(record.get("gtboxes"))), 1):
         if given.get("tag") == "mask" or dict_of(given.get("extra")).get("ignore") == 1:
@@ -122,7 +113,6 @@ def _add_job(image: ImageRecord, value: dict[str, Any], classes: dict[str, Any])
 
 def parse_mot(image: ImageRecord, record: dict[str, Any], column: str | None) -> None:
     """Fill in a frame of MOT; rows with the flag 0 are left out, as the challenge's evaluation does."""
-    del column
     image.image = text_at(record, "frame")
     for place, (_, _, left, top, width, height, flag, label, *_) in enumerate(record["rows"], 1):
         if flag == 0:
@@ -138,7 +128,6 @@ EDGE_IMPULSE = Fields(("path",), ("boundingBoxes",), ("label",), Box((), _XYWH, 
 
 def parse_dataturks(image: ImageRecord, record: dict[str, Any], column: str | None) -> None:
     """Dataturks' shapes, as points in fractions of the image's sides."""
-    del column
     image.image, image.size = text_at(record, "content"), UNIT
     for place, given in enumerate(map(dict_of, list_of(record.get("annotation"))), 1):
         points = [dict_of(one) for one in list_of(given.get("points"))]
@@ -184,19 +173,10 @@ def parse_custom_vision(image: ImageRecord, record: dict[str, Any], column: str 
 _OF_OBJECTS = ("categories", "category", "category_name", "label", "labels", "class", "name", "category_id")
 
 
-def parse_hugging_face(image: ImageRecord, record: dict[str, Any], column: str | None) -> None:
+def parse_hugging_face(
+    image: ImageRecord, record: dict[str, Any], column: str | None, sides: Callable[..., Sides | None] = corner_and_size
+) -> None:
     """Fill in a line of Hugging Face's metadata.jsonl: objects as an object of arrays or an array of objects."""
-    del column
-    _add_objects(image, record, corner_and_size)
-
-
-def parse_hugging_face_corners(image: ImageRecord, record: dict[str, Any], column: str | None) -> None:
-    """Fill in the same, with boxes that are given by two corners."""
-    del column
-    _add_objects(image, record, corners)
-
-
-def _add_objects(image: ImageRecord, record: dict[str, Any], sides: Callable[..., Sides | None]) -> None:
     image.image = text_at(record, "file_name")
     objects = record.get("objects")
     if isinstance(objects, dict):
@@ -207,3 +187,68 @@ def _add_objects(image: ImageRecord, record: dict[str, Any], sides: Callable[...
     for place, given in enumerate(map(dict_of, list_of(objects)), 1):
         label = next((given[name] for name in _OF_OBJECTS if name in given), ONE_CLASS)
         image.add(f"object {place}", label, box.read(given))
+
+
+_FRACTIONS = Box(("bounding_box",), "", corner_and_size)
+_PIXELS = Box(("bounding_box",), "left top width height", corner_and_size)
+_AUTOML = Fields(
+    ("image_url",), ("label",), ("label",), Box((), "topX topY bottomX bottomY"), noun="box", are_fractions=True
+)
+
+
+def parse_fiftyone(image: ImageRecord, record: dict[str, Any], column: str | None) -> None:
+    """Fill in a sample of FiftyOne: fields of classes, and fields of boxes in fractions of the image's sides.
+
+    A tag that is a split is the sample's split. A sample whose field of boxes is null was not labelled.
+    """
+    image.image, image.size = text_at(record, "filepath"), UNIT
+    splits = {tag for tag in list_of(record.get("tags")) if isinstance(tag, str) and split_of_folder(tag)}
+    if len(splits) == 1:
+        image.split = splits.pop()
+    for name, value in record.items():
+        kind = text_at(value, "_cls")
+        if kind == "Classification":
+            image.attributes[name] = [encodable(text_at(value, "label"))]
+        elif kind == "Classifications":
+            image.attributes[name] = [encodable(text_at(one, "label")) for one in list_of(value["classifications"])]
+        elif kind == "Detections":
+            image.columns[name] = None
+            for place, given in enumerate(map(dict_of, list_of(value.get("detections"))), 1):
+                if column in {None, name}:
+                    image.add(f"{name} {place}", given.get("label"), _FRACTIONS.read(given))
+    if column is not None and record.get(column) is None:
+        image.bad = f"its field {encodable(column)!r} is empty, so nobody labelled it"
+
+
+def parse_automl(image: ImageRecord, record: dict[str, Any], column: str | None) -> None:
+    """Azure's AutoML: `label` is a class, several classes, or boxes in fractions of the image's sides."""
+    label = record.get("label")
+    labels = [label] if isinstance(label, str) else list_of(label)
+    if labels and all(isinstance(one, str) for one in labels):
+        image.image, image.attributes["label"] = text_at(record, "image_url"), list(map(encodable, labels))
+    else:
+        _AUTOML.parse(image, record)
+
+
+def parse_labelbox(image: ImageRecord, record: dict[str, Any], column: str | None) -> None:
+    """Labelbox's data row: boxes and polygons in pixels, or answers to questions about the image."""
+    image.image = text_at(record, "data_row", "external_id") or text_at(record, "data_row", "global_key")
+    image.set_size(at(record, ("media_attributes", "width")), at(record, ("media_attributes", "height")))
+    projects = list_of(record.get("projects"))
+    labels = [dict_of(one) for project in projects for one in list_of(at(project, ("labels",)))]
+    if len(labels) != 1:
+        image.bad = f"it has {counted(len(labels), 'label')}, not one"
+        return
+    annotations = dict_of(labels[0].get("annotations"))
+    for place, given in enumerate(map(dict_of, list_of(annotations.get("objects"))), 1):
+        if "bounding_box" in given:
+            image.add(f"object {place}", given.get("name"), _PIXELS.read(given))
+        elif points := [dict_of(one) for one in list_of(given.get("polygon"))]:
+            sides = around([one.get("x") for one in points], [one.get("y") for one in points])
+            image.add(f"object {place}", given.get("name"), sides)
+        else:
+            image.leave_out("objects without box")
+    for given in map(dict_of, list_of(annotations.get("classifications"))):
+        answers = [given.get("radio_answer"), *list_of(given.get("checklist_answers"))]
+        if found := [name for one in answers if (name := text_at(one, "name"))]:
+            image.attributes[text_at(given, "name")] = list(map(encodable, found))

@@ -52,7 +52,6 @@ def members(file: BinaryIO, url: str, inside: str) -> Iterator[tuple[int, Any]]:
 
 def lines(file: BinaryIO, url: str) -> Iterator[tuple[int, Any]]:
     """Yield the values of a file with one JSON value a line, with the lines' numbers; text for a line that is none."""
-    del url
     number = 0
     while line := file.readline(LONGEST):
         number += 1
@@ -65,7 +64,6 @@ def lines(file: BinaryIO, url: str) -> Iterator[tuple[int, Any]]:
 
 def rows_by_frame(file: BinaryIO, url: str) -> Iterator[tuple[int, Any]]:
     """Yield MOT's rows by frame, in the order of frames: rows of one object follow each other; text for a bad line."""
-    del url
     frames: dict[int, list[list[float]]] = {}
     for number, line in enumerate(file, 1):
         try:

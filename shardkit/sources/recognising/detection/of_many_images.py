@@ -232,7 +232,7 @@ def _open(opening: Opening, *, layout: Layout) -> Source:
         del options["form"]
     about = "; ".join(dict.fromkeys(filter(None, (file.about for file in files))))
     remark = f"; {about}" if about else ""
-    return open_found_files(opening, root, kind.formats[0].name, LAYOUTS[layout].title, files, options, remark)
+    return open_found_files(opening, root, layout, LAYOUTS[layout].title, files, options, remark)
 
 
 open_cvat, open_label_studio, open_wider_face = (
@@ -247,7 +247,10 @@ def _open_file(opening: Opening, path: str, layout: Layout) -> tuple[Folder, Fou
     if kind is None:
         raise DataError(f"{url}: {row.wrong}")
     try:
-        first = read_first(folder, path, partial(kind.records, options={}))
+        records = (
+            partial(kind.images, column=None) if isinstance(kind, JsonFormat) else partial(kind.records, options={})
+        )
+        first = read_first(folder, path, records)
     except TracksError as error:
         msg = f"{error}, which shardkit does not read; export the task as 'COCO 1.0' with its images"
         raise DataError(msg) from None
@@ -257,7 +260,9 @@ def _open_file(opening: Opening, path: str, layout: Layout) -> tuple[Folder, Fou
         raise DataError(f"{url}: its first records name no image{why}{advice}")
     has_own_fields = isinstance(kind, JsonFormat) and kind.has_own_fields
     attribute, column = classes_of(url, first, opening.options.label_columns, has_own_fields=has_own_fields)
-    names = [read_first(folder, path, partial(kind.names, options=way)) for way in row.ways]
+    names = [[image.image for image in first if image.image]]
+    if not isinstance(kind, JsonFormat):
+        names = [read_first(folder, path, partial(kind.names, options=way)) for way in row.ways]
     root, paths, way, texts = locate(opening, path, [*zip(row.ways, names, strict=True)], row.remedy)
     gives_splits, options, about = any(image.split for image in first), dict(way), ""
     if isinstance(kind, JsonFormat):

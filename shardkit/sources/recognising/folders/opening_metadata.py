@@ -22,7 +22,7 @@ from shardkit.sources.formats.column_names import (
     named_like,
     plain,
 )
-from shardkit.sources.formats.tables.json_files import JsonLinesFile
+from shardkit.sources.formats.tables.json_files import JsonTable
 from shardkit.sources.formats.tables.opening import open_table_file, read_prefix
 from shardkit.sources.formats.tables.parquet_files import ParquetFile
 from shardkit.sources.formats.tables.records import Record, TableFile
@@ -160,7 +160,7 @@ def child_folders(folder: Folder, excluded: str | None) -> list[str]:
 
 def _with_equal_columns(files: list[TableFile]) -> tuple[TableFile, ...]:
     first = files[0]
-    if isinstance(first, JsonLinesFile):  # an object may omit a column
+    if isinstance(first, JsonTable):  # an object may omit a column
         union = tuple(dict.fromkeys(name for file in files for name in file.columns))
         return tuple(replace(file, columns=union) for file in files)
     for file in files[1:]:
