@@ -75,8 +75,19 @@ def _liberties(found: Evidence) -> Iterator[str]:
     _, *notes = found.source.describe().split(_NOTE)
     images = re.compile(r".* (?:is an image|are images) next to the classes and (?:is|are) not read")
     yield from (
-        one for one in notes if one not in usual and not _PLAIN_NOTES.fullmatch(one) and not images.fullmatch(one)
+        one
+        for one in notes
+        if one not in usual
+        and not images.fullmatch(one)
+        and not (_PLAIN_NOTES.fullmatch(one) and not _loses_split(one))
     )
+
+
+def _loses_split(note: str) -> bool:
+    """Return whether images of another split than test are left out."""
+    folder, _, rest = note.partition("/ is left out, as images without labels")
+    splits = {mentioned_split(name) for name in folder.split("/")}
+    return folder != note and not rest and not splits.isdisjoint({"train", "validation"})
 
 
 def _left_over(found: Evidence, left_out: tuple[str, ...], noted: str) -> Iterator[str]:
