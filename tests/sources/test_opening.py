@@ -70,41 +70,6 @@ def test_root_is_taken_for_yolo_and_the_label_key_for_webdataset(tmp_path):
 
 
 # what a tree holds, and what the refusal names
-ANNOTATED = {
-    "Oxford Pets": (
-        ["annotations/list.txt", "annotations/trimaps/1.png", "images/1.jpg"],
-        "folders annotations/ and images/",
-    ),
-    "masks as JPEG": (["images/1.jpg", "masks/1.jpg"], "folders images/ and masks/, which would be classes"),
-    "key points of COCO": (["annotations/person_keypoints_train.json", "train/1.jpg"], "a folder annotations/"),
-    "ImageNet's boxes": (["Annotations/a/1.xml", "Data/a/1.jpg"], "a folder Annotations/, which would be a class"),
-    "Roboflow's CSV of boxes": (
-        ["train/1.jpg", "train/_annotations.csv", "valid/2.jpg", "valid/_annotations.csv"],
-        "_annotations.csv in train/, a table of boxes",
-    ),
-    "labels beside images": (
-        ["a/1.jpg", "a/1.json", "a/2.jpg", "b/3.jpg"],
-        "1.json next to the images of the same names in a/",
-    ),
-    "a split's images in one folder": (
-        ["train/a/1.jpg", "train/b/2.jpg", "val/images/3.jpg"],
-        "a folder images/ in val/, which would be a class",
-    ),
-    "masks in a class": (
-        ["COVID/images/1.png", "COVID/masks/1.png", "Normal/images/2.png"],
-        "a folder masks/ in COVID/",
-    ),
-}
-
-
-@pytest.mark.parametrize(("paths", "named"), ANNOTATED.values(), ids=ANNOTATED.keys())
-def test_annotated_images_are_not_taken_for_class_folders_unless_forced(paths, named, tmp_path):
-    root = write_tree(tmp_path, dict.fromkeys(paths, b"x"))
-    with pytest.raises(CallError, match=rf"looks like annotated images \(found .*{named}.*no layout matches"):
-        open_source(str(root))
-    assert open_source(str(root), SourceOptions(layout="class-folders")).layout.endswith("class folders")
-
-
 CLASSES = {
     "a class among many is called masks": ["hats/1.jpg", "masks/2.jpg", "shoes/3.jpg", "socks/4.jpg"],
     "masks worn and not": ["mask/1.jpg", "no_mask/2.jpg"],

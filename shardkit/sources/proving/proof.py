@@ -68,6 +68,9 @@ def _liberties(found: Evidence) -> Iterator[str]:
         yield "its boxes have no header, so their numbers may be corners or sizes"
     _, *notes = found.source.describe().split(_NOTE)
     yield from (one for one in notes if one not in usual)
+    excluded = [glob.strip("/") for glob in found.reading.images.exclude]
+    if lost := [path for path in excluded if {*map(mentioned_split, path.split("/"))} & {"train", "validation"}]:
+        yield f"{first_of([f'{printable(path)}/' for path in lost], 3)} would be left out, as images without labels"
 
 
 def _left_over(found: Evidence, left_out: tuple[str, ...], noted: str) -> Iterator[str]:

@@ -26,6 +26,7 @@ from shardkit.sources.recognising.tables.layout import relative
 from shardkit.sources.recognising.wrapped_source import innermost, replaced
 from shardkit.sources.walking import is_within, join
 
+_FIRST_WORD = r"(?P<image>\S+)(?:\s.*)?"
 _BATCH_ROWS = 10_000
 _MAX_FOLDS = 4  # that a refusal names
 
@@ -183,8 +184,9 @@ def _origin(lists: Sequence[SplitList], root: str, *, has_rest: bool, names_mask
     columns = first.file.columns
     if first.split is not None:
         paths = {one.file.path: one.split or "" for one in lists}
-        key = columns[first.column] if len(columns) > 1 else ""
-        return Listed(paths, key, match, strip=strip, fold=True, rest=rest)
+        are_mixed = len({len(one.file.columns) for one in lists}) > 1  # one list has labels, and another has none
+        key = columns[first.column] if len(columns) > 1 and not are_mixed else ""
+        return Listed(paths, key, match, strip=strip, fold=True, rest=rest, lines=_FIRST_WORD if are_mixed else "")
     values = {one.values[first.split_column] for one in first.file.all_records() if one.problem is None}
     map_ = {str(value): split_of_value(value, columns[first.split_column]) for value in values if value is not None}
     return Column(
