@@ -31,7 +31,6 @@ from shardkit.sources.recognising.archives_in_folders import archive_names, only
 from shardkit.sources.recognising.detecting import function_of, recognising_layouts
 from shardkit.sources.recognising.layout_of_file import layout_of_file
 from shardkit.sources.recognising.only_folders import top_of
-from shardkit.sources.recognising.readable_part import offering_parts
 from shardkit.sources.recognising.several_sources import (
     NamedSource,
     are_datasets,
@@ -171,7 +170,7 @@ def _open_without_others(
             source = open_with(replace(opening, left_out=tuple(one.text for one in left_out)), globs + left_out)
         except IsReadWithout as found:
             left_out += tuple(map(IgnoreGlob, found.globs))
-            remark += f"; note: {', '.join(printable(glob[1:]) for glob in found.globs)} {found.why}"
+            remark += f"; {', '.join(printable(glob[1:]) for glob in found.globs)} {found.why}"
             continue
         if remark:
             tree = _top(source.folder, opening.folder)
@@ -243,20 +242,6 @@ def _hiding(folder: Folder, globs: tuple[IgnoreGlob, ...], above: str = "") -> F
 
 
 def _open_tree(tree: Folder, opening: Opening, globs: tuple[IgnoreGlob, ...]) -> Source:
-    """Open a folder, a folder in an archive, or a tree of several; a refusal offers the parts with boxes or masks."""
-    try:
-        return _open_with_wrappers(tree, opening, globs)
-    except (CallError, DataError) as error:
-        if opening.options.layout is not None or opening.options.label_pattern is not None:
-            raise
-        whole = replace(opening, folder=_hiding(tree, globs, _above(tree)))
-        offered = offering_parts(error, whole, lambda glob: _open_as_it_is(tree, opening, (*globs, IgnoreGlob(glob))))
-        if offered is error:
-            raise
-        raise offered from error
-
-
-def _open_with_wrappers(tree: Folder, opening: Opening, globs: tuple[IgnoreGlob, ...]) -> Source:
     """Open a tree, without the folders around it if nothing is recognised in it.
 
     A refusal that asks the user a question is final: a tree without wrappers might be read without it.

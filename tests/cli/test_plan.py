@@ -3,9 +3,8 @@ import os
 import re
 
 import pytest
-from PIL import Image
 
-from shardkit.testing import digests_of, encoded, picture, write_class_folders, write_tree
+from shardkit.testing import digests_of, picture, write_class_folders, write_tree
 
 from .calling import call, convert, environment, run_forked
 
@@ -52,45 +51,22 @@ def test_plan_explains_the_number_of_shards_when_it_is_asked_to(source):
 
 
 def reasons_of(*arguments):
-    """What `plan --explain` says of the chosen layout and of the next two."""
+    """What `plan --explain` says of the chosen layout and of files that are not used."""
     shown = call("plan", *arguments, "--explain").stdout
-    return [
-        line.strip() for line in shown.split("Why this layout, with the next two:\n")[1].split("\n\n")[0].splitlines()
-    ]
+    return [line.strip() for line in shown.split("Why this layout:\n")[1].split("\n\n")[0].splitlines()]
 
 
-def test_plan_explains_why_class_folders_were_chosen_over_a_table_that_repeats_them(tmp_path):
+def test_plan_explains_why_a_layout_was_chosen_and_which_files_are_not_used(tmp_path):
     write_class_folders(tmp_path, {"train/a": 2, "train/b": 2, "test/a": 1, "test/b": 1})
     rows = [f"{path.relative_to(tmp_path).as_posix()},{path.parent.name}" for path in sorted(tmp_path.glob("*/*/*"))]
     write_tree(tmp_path, {"names.csv": "\n".join(["file,class", *rows])})
-    chosen, table, unlabelled = reasons_of(tmp_path)
-    assert chosen == "chosen: class-folders, because folders give 6 images and 2 classes"
-    assert table.startswith("next: table; for it, names.csv names 6 of 6 images by the path; against it, ")
-    assert unlabelled.endswith("against it, only --unlabelled chooses it")
-    # The user's word is the reason then, and the folders are what was not chosen.
-    chosen, folders, _ = reasons_of(tmp_path, "--layout", "table")
-    assert chosen == "chosen: table, because --layout table asks for it: names.csv names 6 of 6 images by the path"
-    assert (
-        folders == "next: class-folders; for it, a/, b/ may be classes; against it, --layout table asks for another one"
-    )
-
-
-def test_plan_explains_why_masks_and_a_table_were_chosen_over_class_folders(tmp_path):
-    pairs = {
-        f"{folder}/{i}.png": encoded(Image.new("L", (8, 8), i)) for folder in ("images", "masks") for i in range(3)
-    }
-    chosen, folders, table = reasons_of(write_tree(tmp_path / "masks", pairs))
-    assert chosen == "chosen: masks, because masks/* gives masks, for 3 images"
-    assert folders.startswith("next: class-folders; for it, images/, masks/ hold images; against it, this looks like")
-    assert table == "next: table; against it, no other table, list or JSON in SOURCE names its images"
-    rows = "".join(f"{i}.png,{'ab'[i % 2]}\n" for i in range(4))
-    files = {"labels.csv": f"file,label\n{rows}", **{f"images/{i}.png": picture(i) for i in range(4)}}
-    source = write_tree(tmp_path / "table", files)
-    chosen, folders, _ = reasons_of(source)
-    assert chosen == "chosen: table, because labels.csv names 4 of 4 images by the name"
-    assert folders == "next: class-folders; against it, no folder in SOURCE may be a class"
-    assert len(json.loads(call("plan", source, "--explain", "--json").stdout)["layout_reasons"]) == 3
-    assert reasons_of(source / "labels.csv")[1].startswith("no other layout was compared, because SOURCE is a file")
+    assert reasons_of(tmp_path) == [
+        "chosen: class-folders, because folders give 6 images and 2 classes",
+        "not used: names.csv names 6 of 6 images by the path; it repeats the names of the folders",
+    ]
+    named = "names.csv names 6 of 6 images by the path"
+    assert reasons_of(tmp_path, "--layout", "table") == [f"chosen: table, because --layout table asks for it: {named}"]
+    assert json.loads(call("plan", tmp_path, "--explain", "--json").stdout)["layout_reasons"] == reasons_of(tmp_path)
 
 
 def test_the_json_of_a_plan_has_its_numbers_and_everything_else_is_on_standard_error(source, tmp_path):

@@ -70,7 +70,7 @@ def test_labels_in_names(converted):
     assert {key: classes[one["label"]] for key, one in found.items()} == wanted
     assert_same_images(found, SAMPLES / "names")
     said = convert(SAMPLES / "names", "unused", exit_code=2)
-    assert "--label-pattern '^(.+)_[0-9]+" in said
+    assert "--label 'name:^(.+)_[0-9]+" in said
 
 
 def test_webdataset_is_what_tarfile_reads(converted):

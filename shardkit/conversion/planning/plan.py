@@ -133,7 +133,7 @@ class Plan:
         findings: Facts about the source that the user should check; see `shardkit.conversion.planning.checks`.
         claims: What the files in the source that name images say about them.
         used_files: Files, besides the images, that the source is read with.
-        layout_reasons: Why the source's layout was chosen, and what spoke for the next two; () if nobody asked.
+        layout_reasons: Why the source's layout was chosen, and files that say something else; () if nobody asked.
     """
 
     schema: pa.Schema

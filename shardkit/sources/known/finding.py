@@ -85,11 +85,8 @@ def find_known(folder: Folder) -> KnownDataset | None:
     return None
 
 
-def open_known(opening: Opening) -> ReadingSource | None:
-    """Open the dataset that a folder is; return None if it is none that is known."""
-    found = find_known(opening.folder)
-    if found is None:
-        return None
+def open_known(opening: Opening, found: KnownDataset) -> ReadingSource:
+    """Open the dataset that a folder is."""
     reading = found.reading(opening.options.label_columns)
     remark = f"; {found.remark}" * bool(found.remark)
     return open_reading(opening, reading, name=found.title, is_strict=False, remark=remark)
@@ -98,7 +95,8 @@ def open_known(opening: Opening) -> ReadingSource | None:
 def _are_there(reading: Any, content: Mapping[str, Any], values: Mapping[str, str]) -> bool:
     """Return whether all paths exist that a reading is read from; expressions of others may be in it."""
     merged = _filled(reading, {})
-    used = {name: {key: one for key, one in fact.items() if key != "lines"} for name, fact in merged.items()}
+    facts = {name: fact for name, fact in merged.items() if isinstance(fact, Mapping)}
+    used = {name: {key: one for key, one in fact.items() if key != "lines"} for name, fact in facts.items()}
     names = {*_NAME.findall(json.dumps(used))} & {*content.get("paths", {})}
     return names <= {*values}
 

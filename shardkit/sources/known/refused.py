@@ -11,7 +11,7 @@ from shardkit.naming import IMAGE_ENDINGS, printable
 from shardkit.options.call import Change
 from shardkit.refusals import RefusalError
 from shardkit.sources.file_names import ending
-from shardkit.sources.recognising.lists.finding import find_lists
+from shardkit.sources.recognising.lists.list_files import find_lists
 from shardkit.sources.walking import children, file_or_folder, folders_in, is_folder, join
 from shardkit.storage import Folder
 
@@ -106,7 +106,7 @@ def _without_answers(folder: Folder) -> CallError | None:
         is_flat = any(not one.is_folder and ending(one.name) in IMAGE_ENDINGS for one in children(folder, val))
         if not names or not all(map(_WNID.fullmatch, names)) or not is_flat:
             continue
-        if any(one.split == "validation" for one in find_lists(folder)):
+        if any(one.split == "validation" and "/" not in one.path for one in find_lists(folder)):
             return None  # a list of another form, such as Caffe's val.txt
         commands = [Change(f"only the training images, {len(names):,} classes", sources=(join(folder.url, train),))]
         above = next((folder.url.removesuffix(end) for end in _BELOW_ROOT if folder.url.endswith(end)), None)

@@ -20,6 +20,7 @@ from shardkit.sources.recognising.folders.split_folders import (
 
 _NUMBERED = re.compile(r"^[0-9]+[ _.-]+[^\W\d_]|\([0-9]+\)$")  # 04_transistor, Ditylum (6)
 _NO_CLASS = "called like images without a class"
+_PADDED = 4  # digits of numbers of parts, such as 00000, 00001
 _DIGITS = re.compile(r"[0-9]+")
 _PLURAL = re.compile(r"(?<=[a-z]{3})(?:es|s)$")
 _DRAWN = frozenset({"mask", "masks", "gt", "groundtruth", "segmentation", "annotation", "annotations", "labels"})
@@ -30,7 +31,9 @@ def doubts_about_names(found: Evidence) -> Iterator[str]:
     names = sorted(found.counts)
     if found.options.classes:  # the user has named them
         return
-    if len(names) > 2 and all(name.isdecimal() for name in names) and not _are_in_a_row(names):
+    are_numbers = len(names) > 1 and all(name.isdecimal() for name in names)
+    are_padded = len({*map(len, names)}) == 1 and len(names[0]) >= _PADDED and names[0][0] == "0"
+    if are_numbers and (are_padded or (len(names) > 2 and not _are_in_a_row(names))):
         yield f"{_shown(names)} may be numbers, and no names"
     if what := parts_of_data(names):
         yield f"{_shown(names)} {what}"

@@ -6,12 +6,15 @@ from collections.abc import Iterator
 
 from shardkit.naming import first_of, printable, split_of_folder
 from shardkit.sources.engine.split_words import split_of_word, words_of
+from shardkit.sources.proving.class_names import is_made
 from shardkit.sources.proving.evidence import Evidence
 from shardkit.sources.readings.values import PathPart
 from shardkit.sources.recognising.folders.folder_names import original_of
+from shardkit.sources.recognising.folders.name_fields import form_of
 from shardkit.sources.recognising.folders.split_folders import splits_of
 
 _MAX_WORDS = 12  # that names begin with, of others each may be that of one image
+_MIN_CODES, _MAX_CODES = 3, 8  # fields of names besides the class, and values of each
 _WORD = re.compile(r"[^\W\d_]{2,}")
 
 
@@ -21,6 +24,8 @@ def doubts_about_trees(found: Evidence, label: PathPart) -> Iterator[str]:
         yield "the names of classes would be changed"
     if not found.is_of_one_depth:
         yield "the images do not lie equally deep"
+    if len(found.levels) > label.path + 1 and all(len(name) == 1 for name in found.counts):
+        yield "folders of one letter may only sort those in them"
     for _, names in found.unused_levels():
         yield f"folders such as {first_of(sorted({*map(printable, names)}), 3)} are another level"
     if found.are_single:
@@ -41,6 +46,10 @@ def _about_splits(found: Evidence) -> Iterator[str]:
             yield f"{first_of([*map(printable, odd)], 3)} {verb}"
     if "train" not in found.splits:
         yield "no split is called train"
+    pairs = {*zip(found.splits, found.labels, strict=True)}
+    trained = {label for one, label in pairs if one == "train"}
+    if trained and (others := sorted({label for _, label in pairs if label is not None} - trained)):
+        yield f"{first_of([*map(printable, others)], 3)} {'has' if len(others) == 1 else 'have'} no image in train"
 
 
 def _is_split(name: str) -> bool:
@@ -52,6 +61,11 @@ def _is_split(name: str) -> bool:
 def _about_words(found: Evidence) -> Iterator[str]:
     """Yield that the names of files begin with words that divide the images otherwise."""
     words = [_WORD.match(key.rpartition("/")[2].rpartition(".")[0]) for key in found.keys]
+    if (num := _num_codes(found)) >= _MIN_CODES:
+        yield f"the names of files have {num} more fields, each of which may be the class"
+    begins = {word[0].lower() if word else "" for word in words}
+    if 0 < len(odd := sorted(filter(is_made, begins))) < len(begins):
+        yield f"files whose names begin with {first_of(odd, 3)} may be made of other images"
     if not all(words):
         return
     texts = [word[0].lower() for word in words if word]
@@ -61,6 +75,18 @@ def _about_words(found: Evidence) -> Iterator[str]:
         num_pairs = len({*zip(texts, found.labels, strict=True)})
         if num_pairs > max(len(counts), len(found.counts)) and len({*zip(texts, facts, strict=True)}) > len({*facts}):
             yield f"the names of files begin with {first_of(sorted(counts), 3)}, which divides them otherwise"
+
+
+def _num_codes(found: Evidence) -> int:
+    """Return the number of fields of files' names that have few values, and several in most classes."""
+    names = [key.rpartition("/")[2] for key in found.keys]
+    form = form_of(names)
+    num = 0
+    for field in form.repeating_fields([*filter(form.fits, names)]) if form is not None else ():
+        values = [match[1] if (match := re.search(field.pattern, name)) else "" for name in names]
+        num_pairs = len({*zip(values, found.labels, strict=True)})
+        num += 2 * len(found.counts) <= num_pairs and len({*values}) <= _MAX_CODES
+    return num
 
 
 def _about_copies(found: Evidence) -> Iterator[str]:

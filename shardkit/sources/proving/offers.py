@@ -22,6 +22,7 @@ from shardkit.sources.formats.tables.opening import TABLE_ENDINGS, open_table_fi
 from shardkit.sources.options import SourceOptions
 from shardkit.sources.proving.class_names import is_made, odd_names
 from shardkit.sources.proving.label_columns import is_other
+from shardkit.sources.proving.mask_offers import instead_of_masks
 from shardkit.sources.readings.values import (
     Annotation,
     Column,
@@ -29,13 +30,15 @@ from shardkit.sources.readings.values import (
     Labels,
     Listed,
     Origin,
+    Paired,
     PathPart,
     PathRegex,
     Reading,
 )
 from shardkit.sources.recognising.claims.collecting import NamingFile, naming_files
 from shardkit.sources.recognising.claims.image_names import ImageNames, plain_word
-from shardkit.sources.recognising.folders.masks.matching import SAYS_MASKS
+from shardkit.sources.recognising.folders.folder_names import parts_of_data, without_parts
+from shardkit.sources.recognising.folders.masks.pairs import SAYS_MASKS
 from shardkit.sources.recognising.folders.name_fields import form_of, guess_pattern
 from shardkit.sources.recognising.folders.split_folders import are_splits, is_of_project, mentioned_split
 from shardkit.sources.walking import files_below, is_image, parent_of
@@ -96,7 +99,7 @@ def offers(opening: Opening, recognised: Reading | None, *, lacks_annotations: b
     others = itertools.chain(
         _of_tables(opening, base),
         _of_levels(paths, base) if opening.file is None and base.mask is None else (),
-        _of_names(paths, base) if opening.file is None and recognised is None else (),
+        _of_names(paths, base) if opening.file is None and base.boxes is None and base.mask is None else (),
     )
     # What has boxes is seldom meant to be read without.
     yield from (replace(one, meaning=f"{one.meaning}; without boxes") if base.boxes else one for one in others)
@@ -107,6 +110,8 @@ def _of_the_same(opening: Opening, reading: Reading, paths: list[str]) -> Iterat
     for name, origin in reading.facts():
         if isinstance(origin, Annotation):
             yield from _of_annotations(opening, reading, name, origin)
+        elif isinstance(origin, Paired):
+            yield from (Offer(*one) for one in instead_of_masks(opening, reading, origin, paths))
     label = reading.label
     if label is None or not isinstance(label.origin, PathPart):
         return
@@ -122,8 +127,22 @@ def _of_the_same(opening: Opening, reading: Reading, paths: list[str]) -> Iterat
         yield Offer(_ignoring(reading, globs), f"without {_shown(odd)}")
         for name, glob in zip(odd, globs, strict=True) if 1 < len(odd) <= _MAX_SHOWN else ():
             yield Offer(_ignoring(reading, [glob]), f"without {_shown([name])}")
+    nested = sorted(
+        {one[index] for one in parts if len(one) > index + 1} - {one[index] for one in parts if len(one) == index + 1}
+    )
+    if 0 < len(nested) <= _MAX_SHOWN and len(nested) < len(names) - 1:
+        globs = [f"{start if index == 0 else ''}{name}/" for name in nested]
+        yield Offer(_ignoring(reading, globs), f"without {_shown(nested)}")
     if 0 < len(deep) <= _MAX_SHOWN and any(len(one) == index + 1 for one in parts):
         yield Offer(_ignoring(reading, [f"{name}/" for name in deep]), f"without {_shown(deep)}")
+    if what := parts_of_data(names):
+        yield Offer(replace(reading, label=None, split=None), f"images without labels: {_shown(names)} {what}")
+    parts_of_names = {name: without_parts(name) for name in names}
+    if all(parts_of_names.values()) and 1 < len({*parts_of_names.values()}) < len(names):
+        splits = {name: mentioned_split(name) for name in names}
+        split = PathPart(index, splits) if all(splits.values()) else reading.split
+        named = replace(reading, label=replace(label, origin=PathPart(index, parts_of_names)), split=split)
+        yield Offer(named, f"the classes are {_shown(sorted({*parts_of_names.values()}), '')}")
     if all(name.isdecimal() for name in names):
         for path in _files_of_names(opening):
             for first in (None, min(map(int, names))) if ending(path) == ".txt" else (None,):
@@ -178,7 +197,7 @@ def _of_tables(opening: Opening, base: Reading) -> Iterator[Offer]:
         found += _of_folders(opening, {one.path for one in files}, names, base)
     yield from (offer for _, offer in sorted(found, key=lambda one: one[0]))
     lists = {one.path: split for one in files if not one.others and (split := mentioned_split(one.path))}
-    if lists and base.label is not None and base.split is None:
+    if lists and base.label is not None:
         rest = None if "train" in lists.values() else "train"
         others = f", all others are {rest}" if rest else ""
         yield Offer(replace(base, split=Listed(lists, rest=rest)), f"splits from {_shown([*lists], '')}{others}")
@@ -241,7 +260,8 @@ def _of_folders(
             origin = Column((), (path,), (key,), match="start")
             for number, title in enumerate(columns):
                 if number != at and title and _may_divide([str(row[number]) for row in rows]):
-                    reading = Reading(Images(unnamed="ignore"), Labels(replace(origin, column=(title,))))
+                    split = _split_of(columns, origin)
+                    reading = Reading(Images(unnamed="ignore"), Labels(replace(origin, column=(title,))), split)
                     meaning = f"the label is column {title!r} of {printable(path)}, a row for each folder"
                     yield (_rank(title), number), Offer(replace(reading, archives=base.archives), meaning)
 
@@ -353,11 +373,16 @@ def _of_levels(paths: list[str], base: Reading) -> Iterator[Offer]:
     if odd:
         inside = [one for one in parts if {*odd}.isdisjoint(one)]
         yield from _of_view(inside, base, [f"{name}/" for name in odd], f", without {_shown(odd)}")
+    at = _first_level(parts)
+    above = "/" + "".join(f"{name}/" for name in parts[0][:at]) if parts else "/"
+    others = [name for name in tops if split_of_name(name) is None]
+    if 0 < len(others) < len(tops) - 1:
+        inside = [one for one in parts if len(one) > at and one[at] not in others]
+        yield from _of_view(inside, base, [f"{above}{name}/" for name in others], f", without {_shown(others)}")
     if 1 < len(tops) <= _MAX_SHOWN:
-        at = _first_level(parts)
         for top in sorted(tops, key=lambda name: (is_made(name), name)):
             others = [name for name in tops if name != top]
-            globs = ["/" + "/".join([*parts[0][:at], name]) + "/" for name in others]
+            globs = [f"{above}{name}/" for name in others]
             inside = [one for one in parts if len(one) > at and one[at] == top]
             yield from _of_view(inside, base, globs, f", only {printable(top)}/")
 
@@ -396,10 +421,10 @@ def _split_level(parts: Sequence[Sequence[str]]) -> PathPart | None:
 
 def _splits_among(names: Sequence[str]) -> dict[str, str] | None:
     """Return the split of each name; one that is no word for a split is that which is missing."""
-    found = {name: split_of_name(name) for name in names}
+    found = {name: split_of_name(name) or mentioned_split(name) for name in names}
     known = {split for split in found.values() if split}
     unknown = [name for name, split in found.items() if not split]
-    missing = [split for split in ("test", "validation") if split not in known]
+    missing = [split for split in ("train", "test", "validation") if split not in known]
     if not known or len(unknown) > 1 or len(names) > _MAX_SHOWN + 1 or (unknown and not missing):
         return None
     return {name: split or missing[0] for name, split in found.items()}

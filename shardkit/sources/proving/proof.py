@@ -14,21 +14,16 @@ from shardkit.sources.proving.class_trees import doubts_about_trees
 from shardkit.sources.proving.evidence import Evidence, kinds_of
 from shardkit.sources.proving.label_columns import doubts_about_columns
 from shardkit.sources.proving.silent_files import may_say
-from shardkit.sources.readings.values import Annotation, Column, PathPart, PathRegex
+from shardkit.sources.readings.values import Annotation, Column, Paired, PathPart, PathRegex
 from shardkit.sources.recognising.folders.folder_names import parts_of_data
+from shardkit.sources.recognising.folders.masks.pairs import SAYS_MASKS
 from shardkit.sources.recognising.folders.split_folders import is_of_project, mentioned_split, mentions_split
-from shardkit.sources.walking import is_image
+from shardkit.sources.walking import is_image, parent_of
 
 _MAX_LOOSE = 3  # images beside folders of classes, such as a contact sheet
 _MAX_UNLABELLED = 0.2  # of the images: more than a conversion may ever reject without a word
 _SPLITS = {"train", "validation", "test"}
 _NOTE = "; note: "
-# Notes on what no user can mean otherwise: wrappers, exact copies, and what has no labels by its name.
-_PLAIN_NOTES = re.compile(
-    r".* is read as SOURCE|.* is left out, as images without labels|.* names no image below the folder and is not used"
-    r"|.* repeats? files next to (?:it|them) and (?:is|are) not read|.*; the folders in them are the classes"
-    r"|folders in a class, such as .*, are parts of it|.* (?:is no class|are no classes) by .* (?:is|are) not read|~.*"
-)
 _OF_IMAGES = re.compile(r"images? (?:in (?P<folder>.*?)/ )?(?:that|which) .*")
 
 
@@ -58,6 +53,9 @@ def _liberties(found: Evidence) -> Iterator[str]:
     usual = {formats[name].note for formats in (FORMATS, IMAGE_FORMATS) for name in used if name in formats}
     if found.is_partly_in_archives:
         yield "some files lie in archives and others beside them"
+    mask = found.reading.mask
+    if isinstance(mask, Paired) and not (SAYS_MASKS.search(mask.pair) or parent_of(mask.pair) == parent_of(mask.image)):
+        yield f"{printable(mask.pair)} is not called like masks"
     odd = sorted({one for one in found.splits if one} - _SPLITS)
     if odd and found.options.split_column is None:
         yield f"{first_of([*map(printable, odd)], 3)} {'is no usual split' if len(odd) == 1 else 'are no usual splits'}"
@@ -69,10 +67,7 @@ def _liberties(found: Evidence) -> Iterator[str]:
     if found.has_no_header:
         yield "its boxes have no header, so their numbers may be corners or sizes"
     _, *notes = found.source.describe().split(_NOTE)
-    images = re.compile(r".* (?:is an image|are images) next to the classes and (?:is|are) not read")
-    yield from (
-        one for one in notes if one not in usual and not _PLAIN_NOTES.fullmatch(one) and not images.fullmatch(one)
-    )
+    yield from (one for one in notes if one not in usual)
 
 
 def _left_over(found: Evidence, left_out: tuple[str, ...], noted: str) -> Iterator[str]:
@@ -90,10 +85,13 @@ def _left_over(found: Evidence, left_out: tuple[str, ...], noted: str) -> Iterat
             yield f"{num:,} {phrase}"
     if len({*found.keys}) < len(found.keys) and found.has_several_files:
         yield "several files say something about the same images"
+    label = found.reading.label.origin if found.reading.label else None
     num, total = found.rejected[NO_LABEL], len(found.keys) + found.rejected.total()
     if num > _MAX_UNLABELLED * total:
         yield f"{num:,} of {counted(total, 'image')} have no label"
     for claim in found.source.claims if not found.is_file else ():
+        if claim.is_used and claim.gives == "labels" and isinstance(label, PathPart):
+            yield f"{printable(claim.path)} gives splits, and its other columns may be labels"
         if not claim.is_used and not _repeats_folders(claim) and not _is_of_others(claim, found):
             yield claim.sentence
     claimed = {one.path for one in found.source.claims}

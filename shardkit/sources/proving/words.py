@@ -37,7 +37,9 @@ mask masks maske masken masque masques mascara mascaras maschera maschere maski 
 マスク 마스크 foto fotos bilder imagenes imagens immagini zdjecia afbeeldingen photographies fotografias fotografie
 снимки фото 画像 图片 照片 写真 사진 obrazy obrazky kepek poze resimler gambar bilde billeder kuvat broken corrupt
 corrupted duplicate duplicates dup dups dubious blurry blurred blur unsharp overexposed dark failed fail whatsapp
-dcim camera screenshots screenshot old temp tmp final copy backup archive orig original originals sample samples
+dcim camera screenshots screenshot old temp tmp final copy backup crop crops cropped resized resize scaled
+grayscale greyscale hr lr highres lowres depth rgb compressed preprocessed processed archive orig original
+originals sample samples
 example examples demo preview previews thumb thumbs thumbnail thumbnails montage montages collage contact sheet
 sheets overview overviews debug vis viz visualization figures figure charts plots augmented aug synthetic generated
 fake drawing drawings sketch sketches painting paintings illustration illustrations diagram diagrams poster posters

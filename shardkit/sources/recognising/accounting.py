@@ -44,7 +44,7 @@ def accounted(source: Source, opening: Opening) -> Source:
     of_images = claims_of_single_images(opening.folder, opening.excluded, names, used) if is_known else []
     of_images = [one for one in of_images if not _is_used(one.path, source, opening)]
     are_folders_labels = source.label_files == ()
-    source = divided_by_lists(source, files, names, opening)
+    source = divided_by_lists(source, files, opening)
     if source.label_files is None or not (files or of_images):
         return source
     claims = [_claim(one, names, opening, source, are_folders_labels=are_folders_labels) for one in files]
@@ -59,17 +59,18 @@ def _is_used(path: str, source: Source, opening: Opening) -> bool:
 
 def _claim(one: NamingFile, names: ImageNames, opening: Opening, source: Source, *, are_folders_labels: bool) -> Claim:
     claim = one.claim(names)
+    of_splits = split_columns(one)
+    others = [i for i in one.others if i not in of_splits]
     if _is_used(one.path, source, opening):
-        return replace(claim, is_used=True)
+        has_labels = one.may_be_labels([i for i in others if not repeats_folders(one, i)])
+        return replace(claim, is_used=True, gives="labels" if has_labels else "splits")
     kind = ending(one.path)
     if one.file is None:
         of_kind = {".json": "this JSON is no table", ".csv": "it has no header", ".tsv": "it has no header"}
         what = of_kind.get(kind, f"{kind} files are not read")
         return replace(claim, gives="unknown", why=f"{what}; write the names and what belongs to them as a CSV file")
     columns = one.file.columns
-    of_splits = split_columns(one)
     split = split_of_file(one.path)
-    others = [i for i in one.others if i not in of_splits]
     if (
         others
         and all(repeats_folders(one, i) for i in [*others, *of_splits])

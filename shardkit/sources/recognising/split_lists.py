@@ -2,55 +2,104 @@
 
 import fnmatch
 import posixpath
-from collections.abc import Iterable, Sequence
-from dataclasses import replace
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 
-import numpy as np
-import numpy.typing as npt
-import pyarrow as pa
-import pyarrow.compute as pc
-
-from shardkit.naming import printable, split_of_folder
 from shardkit.options.values import Match
 from shardkit.options.words import named
 from shardkit.refusals import RefusalError
 from shardkit.sources.context import Opening
+from shardkit.sources.engine.images import ImagePaths
 from shardkit.sources.engine.opening import open_reading
 from shardkit.sources.engine.source import ReadingSource
 from shardkit.sources.engine.split_columns import is_split_column, split_of_file, split_of_value
 from shardkit.sources.file_names import stem_of
+from shardkit.sources.formats.tables.records import TableFile
 from shardkit.sources.listing import Source
+from shardkit.sources.name_index import written_path
 from shardkit.sources.readings.paths import below
-from shardkit.sources.readings.values import Column, Listed
+from shardkit.sources.readings.values import Annotation, Column, Listed
 from shardkit.sources.recognising.claims.collecting import NamingFile
-from shardkit.sources.recognising.claims.image_names import ImageNames, plain_word
+from shardkit.sources.recognising.claims.image_names import plain_word
 from shardkit.sources.recognising.folders.source_place import SourcePlace
-from shardkit.sources.recognising.split_list import SplitList
 from shardkit.sources.recognising.tables.layout import relative
 from shardkit.sources.recognising.wrapped_source import innermost, replaced
-from shardkit.sources.unlisted_images import NamedImages
-from shardkit.sources.walking import join
+from shardkit.sources.walking import is_within, join
 
-_LISTED = 10_000  # rows at once
+_BATCH_ROWS = 10_000
 _MAX_FOLDS = 4  # that a refusal names
 
 
-def divided_by_lists(source: Source, files: Sequence[NamingFile], names: ImageNames, opening: Opening) -> Source:
+@dataclass(frozen=True, slots=True)
+class SplitList:
+    """A file that says which images belong to which split.
+
+    Attributes:
+        file: The file.
+        column: The column that names the images.
+        split: The split of all of them; None if a column says it.
+        split_column: That column; -1 for none.
+        num_parts: Number of parts of the images' paths, from the end, by which they are compared.
+        has_ending: Whether names have their ending.
+    """
+
+    file: TableFile
+    column: int
+    split: str | None
+    split_column: int
+    num_parts: int
+    has_ending: bool
+
+    def texts(self) -> Iterator[str]:
+        """Yield what its records call the images."""
+        for record in self.file.all_records():
+            if record.problem is None and record.values[self.column] not in (None, ""):
+                yield written_path(str(record.values[self.column]))
+
+    def begin_of(self, path: str) -> str:
+        """Return the part of a path that is not compared."""
+        parts = path.split("/")
+        return "/".join(parts[: -self.num_parts])
+
+    def after(self, path: str) -> str:
+        """Return the rest of a path."""
+        return path[len(self.begin_of(path)) :].lstrip("/")
+
+
+def divided_by_lists(source: Source, files: Sequence[NamingFile], opening: Opening) -> Source:
     """Return a source with the splits that lists in SOURCE give its images; the source itself if it has splits."""
+    inner = innermost(source)
+    if not (isinstance(inner, ReadingSource) and inner.tree.url.startswith(opening.folder.url)):
+        return source
+    if _has_splits(inner):
+        return source
     above = _above(source, opening)
     used = [posixpath.join(above, file.path) for file in source.used_files]
     others = [one for one in files if not any(fnmatch.fnmatchcase(one.path, path) for path in used)]
+    others = [one for one in others if _names_single_images(one, inner.images, above)]
     found = {one.path: made for one in others if (made := split_list(one, opening)) is not None}
-    if not found:
-        return source
-    holds_all = source.takes_splits and source.label_files == ()
-    rows = None
-    if not (holds_all and all(names.tells_apart(one.num_parts, has_ending=one.has_ending) for one in found.values())):
-        rows = _rows(source, above)
-        if not rows["split"].null_count:
-            return source
-        found = {path: one for path, one in found.items() if _names_some(path, one, rows["key"], names, opening)}
-    return _divided(source, found, above, opening, rows) if found else source
+    return _divided(source, inner, found, above, opening) if found else source
+
+
+def _has_splits(source: ReadingSource) -> bool:
+    """Return whether images have splits; files of boxes may give them by folders, and there may be none."""
+    if not isinstance(source.value.split, Annotation):
+        return source.value.split is not None
+    tables = (one.table() for part in source.parts() for one in source.list_part(part, _BATCH_ROWS))
+    return any(table["split"].null_count < table.num_rows for table in tables)
+
+
+def _names_single_images(one: NamingFile, images: ImagePaths, above: str) -> bool:
+    """Return whether the first records of a file name images of the source, and not several by one name."""
+    named = [
+        [
+            path
+            for path in found.paths
+            if is_within(path, above) and not images.why_left_out(path[len(above) :].lstrip("/"))
+        ]
+        for found in one.found.values()
+    ]
+    return any(named) and all(len(paths) < 2 for paths in named)
 
 
 def _above(source: Source, opening: Opening) -> str:
@@ -98,6 +147,8 @@ def repeats_folders(one: NamingFile, column: int) -> bool:
     words = [plain_word(value) for value in values]
     if all(word in path for word, path in zip(words, folders, strict=True)):
         return bool(words)
+    if not {*words}.isdisjoint(name for path in folders for name in path):  # corrections: cat/1.jpg,dog
+        return False
     for level in range(1, depth + 1):
         pairs = {(value, path[-level]) for value, path in zip(values, folders, strict=True)}
         if len(pairs) > 1 and len(pairs) == len({value for value, _ in pairs}) == len({name for _, name in pairs}):
@@ -105,84 +156,19 @@ def repeats_folders(one: NamingFile, column: int) -> bool:
     return False
 
 
-def _rows(source: Source, above: str) -> pa.Table:
-    """Return the images that a source lists: their paths below SOURCE, and the splits that folders give them."""
-    tables = [pa.table({"key": pa.array([], pa.string()), "split": pa.array([], pa.string())})]
-    for part in source.parts():
-        for listing in source.list_part(part, _LISTED):
-            rows = listing.table().select(["key", "split", "reason"])
-            good = rows.filter(pc.is_null(rows["reason"]))
-            keys = good["key"].cast(pa.string())
-            paths = pc.binary_join_element_wise(above, keys, "/") if above and len(keys) else keys
-            tables.append(pa.table({"key": paths, "split": good["split"].cast(pa.string())}))
-    return pa.concat_tables(tables)
-
-
-def _names_some(path: str, one: SplitList, keys: pa.ChunkedArray, names: ImageNames, opening: Opening) -> bool:
-    """Return whether a list names images of the source, and not others of the same names."""
-    named_images = NamedImages(end for ends in one.named().values() for end in ends)
-    found = [key for chunk in keys.chunks for key in _those_in(named_images, one, chunk.to_pylist())]
-    ends = _hashes(map(one.end_of, found))
-    every, counts = np.unique(ends, return_counts=True)
-    if several := set(every[counts > 1][:1].tolist()):
-        raise _ambiguous(path, one, [key for key in found if hash(one.end_of(key)) in several], opening)
-    if one.split is None or not len(every):
-        return bool(len(every))
-    # Testing_set.csv may be that of test/1.jpg, which is not in the source, and not of train/1.jpg.
-    there = [path for path in names.paths() if one.split in map(split_of_folder, path.split("/")[:-1])]
-    others = _those_in(named_images, one, there)
-    return not others or bool(pc.all(pc.is_in(pa.array(others), keys)).as_py())
-
-
-def _those_in(named_images: NamedImages, one: SplitList, paths: Sequence[str]) -> list[str]:
-    is_in = named_images.contain(map(one.end_of, paths)).tolist()
-    return [path for path, is_named in zip(paths, is_in, strict=True) if is_named]
-
-
-def _hashes(texts: Iterable[str]) -> npt.NDArray[np.int64]:
-    return np.fromiter(map(hash, texts), np.int64)
-
-
-def _ambiguous(path: str, one: SplitList, keys: Sequence[str], opening: Opening) -> RefusalError:
-    place = SourcePlace(opening.url, in_archive=opening.is_in_archive, ignored=opening.options.ignore)
-    shown = " and ".join(map(printable, keys))
-    problem = f"{place.shown}: {printable(path)} gives splits to images by {one.end_of(keys[0])!r} and the like, and "
-    problem += f"several are called so, such as {shown}"
-    remedy = f"write the images' folders into it, or hide it with {named('ignore', f'/{path}')} if these splits are not"
-    return RefusalError(problem, remedy=f"{remedy} wanted")
-
-
-def _divided(
-    source: Source, lists: dict[str, SplitList], above: str, opening: Opening, rows: pa.Table | None
-) -> Source:
-    chosen = _without_whole(lists)
-    by_split: dict[str, list[str]] = {}
-    for path, one in chosen.items():
-        by_split.setdefault(one.split or "", []).append(path)
-    if any(len(paths) > 1 for paths in by_split.values()) or ("" in by_split and len(by_split) > 1):
-        raise _several(chosen, opening)
-    has_rest = "" not in by_split and "train" not in by_split
-    found, other = innermost(source), None if rows is None else _divided_otherwise(rows, [*chosen.values()])
-    if isinstance(found, ReadingSource) and found.tree.url.startswith(opening.folder.url) and other is None:
-        names_masks = found.images.masks is not None
-        origin = _origin([*chosen.values()], above, has_rest=has_rest, names_masks=names_masks)
-        value = below(found.value, relative(opening.folder, found.tree))
-        images = value.images if has_rest else replace(value.images, unnamed="ignore")
-        reading = replace(value, images=images, split=origin)
-        return replaced(source, open_reading(opening, reading, name=found.name, is_strict=False, remark=found.remark))
-    raise _not_all(chosen, other, opening)
-
-
-def _divided_otherwise(rows: pa.Table, lists: Sequence[SplitList]) -> str | None:
-    """Return an image that its folder puts into a split where no list does; None if there is none."""
-    divided = rows.filter(pc.is_valid(rows["split"]))
-    paths, splits = divided["key"].to_pylist(), np.array(divided["split"].to_pylist(), object)
-    agree = np.zeros(len(paths), bool)
-    for one in lists:
-        ends = [one.end_of(path) for path in paths]
-        for split, named_ends in one.named().items():
-            agree |= NamedImages(named_ends).contain(ends) & (splits == split)
-    return next((path for path, does in zip(paths, agree.tolist(), strict=True) if not does), None)
+def _divided(source: Source, inner: ReadingSource, lists: dict[str, SplitList], above: str, opening: Opening) -> Source:
+    splits = {path: one.split for path, one in lists.items()}
+    chosen = without_whole(splits)
+    given = [*chosen.values()]
+    if len({*given}) < len(given) or (None in given and len(given) > 1):
+        raise several_lists(opening, chosen)
+    has_rest = None not in given and "train" not in given
+    names_masks = inner.images.masks is not None
+    origin = _origin([lists[path] for path in chosen], above, has_rest=has_rest, names_masks=names_masks)
+    value = below(inner.value, relative(opening.folder, inner.tree))
+    images = value.images if has_rest else replace(value.images, unnamed="ignore")
+    reading = replace(value, images=images, split=origin)
+    return replaced(source, open_reading(opening, reading, name=inner.name, is_strict=False, remark=inner.remark))
 
 
 def _origin(lists: Sequence[SplitList], root: str, *, has_rest: bool, names_masks: bool) -> Listed | Column:
@@ -191,8 +177,7 @@ def _origin(lists: Sequence[SplitList], root: str, *, has_rest: bool, names_mask
     is_deep = any(one.num_parts > 1 for one in lists)
     match: Match = "end" if is_deep else "name" if first.has_ending and not names_masks else "stem"
     begins = {one.begin_of(text): one.after(text) for one in lists for text in one.texts()} if is_deep else {}
-    if root:
-        begins = {join(begin, root if end.startswith(f"{root}/") else ""): end for begin, end in begins.items()}
+    begins = {join(begin, _shared(root, end)): end for begin, end in begins.items()}
     strip = tuple(f"{begin}=" for begin in sorted(begins, key=len, reverse=True) if begin.strip("/"))
     rest = "train" if has_rest else None
     columns = first.file.columns
@@ -214,20 +199,28 @@ def _origin(lists: Sequence[SplitList], root: str, *, has_rest: bool, names_mask
     )
 
 
-def _without_whole(lists: dict[str, SplitList]) -> dict[str, SplitList]:
-    """Return the lists without ``trainval`` if there is a list for both of its parts."""
+def _shared(root: str, end: str) -> str:
+    """Return the end of the root that a path begins with: below data/images, images/1.jpg is 1.jpg."""
+    parts = root.split("/")
+    tails = ("/".join(parts[i:]) for i in range(len(parts)))
+    return next((tail for tail in tails if tail and end.startswith(f"{tail}/")), "")
+
+
+def without_whole(lists: Mapping[str, str | None]) -> dict[str, str | None]:
+    """Return lists and their splits without ``trainval`` if there is a list for both of its parts."""
     stems = {path: stem_of(path).lower() for path in lists}
     whole = [path for path, stem in stems.items() if "trainval" in stem.replace("_", "").replace("-", "")]
-    splits = {one.split for path, one in lists.items() if path not in whole}
+    splits = {split for path, split in lists.items() if path not in whole}
     return {path: one for path, one in lists.items() if path not in whole or not {"train", "validation"} <= splits}
 
 
-def _several(lists: dict[str, SplitList], opening: Opening) -> RefusalError:
+def several_lists(opening: Opening, lists: Mapping[str, str | None]) -> RefusalError:
+    """Return the refusal of several lists for a split, such as those of folds, with the changes that read each fold."""
     place = SourcePlace(opening.url, in_archive=opening.is_in_archive, ignored=opening.options.ignore)
     groups: dict[str, list[str]] = {}
-    for path, one in lists.items():
+    for path, split in lists.items():
         stem = posixpath.splitext(path)[0].lower()
-        family = stem if one.split is None else "".join(part for part in stem if part.isdigit()) or stem
+        family = stem if split is None else "".join(part for part in stem if part.isdigit()) or stem
         groups.setdefault(family, []).append(path)
     commands = []
     for kept in list(groups.values())[:_MAX_FOLDS]:
@@ -238,12 +231,3 @@ def _several(lists: dict[str, SplitList], opening: Opening) -> RefusalError:
     problem = f"{place.shown}: {len(lists)} lists give splits, such as {shown}"
     remedy = f"hide those that do not divide the images with {named('ignore')}"
     return RefusalError(problem, commands, remedy=remedy)
-
-
-def _not_all(lists: dict[str, SplitList], other: str | None, opening: Opening) -> RefusalError:
-    place = SourcePlace(opening.url, in_archive=opening.is_in_archive, ignored=opening.options.ignore)
-    shown = " and ".join(map(printable, [*lists][:2]))
-    of = "its layout gives them otherwise" if other is None else f"its folder gives one to {printable(other)}"
-    problem = f"{place.shown}: {shown} give splits to some images, and {of}"
-    change = place.without([*lists], "all images, without the splits of these lists", files=True)
-    return RefusalError(problem, [change], remedy="name all images in the lists, each in the split of its folder")

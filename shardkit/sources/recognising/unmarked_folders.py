@@ -20,9 +20,6 @@ from shardkit.sources.recognising.unmarked_tables import IsReadWithout, open_tab
 from shardkit.sources.walking import children, files_below, folders_in, is_image, join
 from shardkit.storage import Folder
 
-_MAX_LOOKED_AT = 16  # that are looked at
-_MADE: set[Layout | None] = {"yolo", "coco", "voc"}  # layouts that converters write
-
 
 def open_unmarked_folder(
     opening: Opening, recognise: Callable[[Folder], Layout | None]

@@ -23,6 +23,7 @@ from shardkit.sources.recognising.split_lists import repeats_folders, split_colu
 from shardkit.sources.recognising.split_tables import SplitTables, open_split_tables
 from shardkit.sources.recognising.tables.layout import FoundTable, open_table_in
 from shardkit.sources.recognising.tables.number_names import names_file_of
+from shardkit.sources.recognising.wrapped_source import NotedSource
 from shardkit.sources.walking import folders_in
 from shardkit.storage import Folder
 
@@ -62,8 +63,8 @@ def tables_of(folder: Folder, excluded: str | None, *, is_explicit: bool = False
     """Return the tables in a folder that say what its images are; those in folders below if it has none itself."""
     names = ImageNames(folder, excluded)
     files = [one for one in naming_files(folder, excluded, names) if one.file is not None]
-    may_be_classes = not is_explicit and len(label_folders(folder, "", excluded)) > 1
-    found = [one for one in files if _has_labels(one, must_be_usual=may_be_classes)]
+    may_be_classes = len(label_folders(folder, "", excluded)) > 1
+    found = [one for one in files if (one.others if is_explicit else _has_labels(one, must_be_usual=may_be_classes))]
     here = [one for one in found if "/" not in one.path]
     return here or (found if is_explicit or len(folders_in(folder)) > 1 else [])  # the only folder is opened alone
 
@@ -92,7 +93,8 @@ def open_tables(opening: Opening, tables: Sequence[NamingFile]) -> Source:
         options = replace(options, label_columns=(first.titles[first.others[0]],))
     if len(tables) == 1:
         found = open_table_in(folder, first.path, options)
-        return source_of(opening, found if options.classes is not None else _with_class_names(found, folder))
+        source = source_of(opening, found if options.classes is not None else _with_class_names(found, folder))
+        return _counting_others(source, folder, tables, f"that {first.path} does not name")
     paths = [one.path for one in tables]
     splits = _splits_of([*paths])
     images = [path for one in tables for found in one.found.values() for path in found.paths]
@@ -106,7 +108,19 @@ def open_tables(opening: Opening, tables: Sequence[NamingFile]) -> Source:
         several = replace(several, tables=named)
     if None in splits.values() and several.share_images(folder):
         raise RefusalError(f"{opening.url}: {' and '.join(map(printable, paths[:_MAX_SHOWN]))} name the same images")
-    return source_of(opening, several)
+    return _counting_others(source_of(opening, several), folder, tables, "that no table names")
+
+
+def _counting_others(source: Source, folder: Folder, tables: Sequence[NamingFile], why: str) -> Source:
+    """Return a source that counts the images in folders of which no image is named."""
+    used = {
+        path.rpartition("/")[0].partition("/")[0]
+        for one in tables
+        for each in one.found.values()
+        for path in each.paths
+    }
+    unused = () if "" in used else tuple(name for name in folders_in(folder) if name not in used)
+    return NotedSource(source.folder, source, "", folder, unused, why) if unused else source
 
 
 def _splits_of(paths: Sequence[str]) -> dict[str, str | None]:

@@ -57,7 +57,7 @@ def _tree(folder: Folder, without: list[str], mounts: list[Mount]) -> MountedFol
 
 def _note(moved: dict[str, str]) -> str:
     named = {path: f"{printable(end)}/" if end else "SOURCE" for path, end in moved.items()}
-    return f"; note: {', '.join(f'{printable(path)}/ is read as {end}' for path, end in named.items())}"
+    return f"; {', '.join(f'{printable(path)}/ is read as {end}' for path, end in named.items())}"
 
 
 def _without_wrapper(folder: Folder, name: str) -> tuple[str, str]:

@@ -1,12 +1,10 @@
-import re
-
 import pytest
 
 from shardkit.errors import CallError, ShardkitError
 from shardkit.sources.opening import open_source
 from shardkit.testing.refusals import command_text
 
-from .tree_sources import KINDS, commands_in, made, read
+from .tree_sources import KINDS, made, read
 
 X = b"content"
 
@@ -49,22 +47,22 @@ def test_a_table_in_a_flat_folder_or_beside_one_is_the_source(above, kind, tmp_p
     assert read(made(tmp_path, kind, source)) == ("table (CSV)", wanted, {}, {})
 
 
-# Tables beside class folders that are not the source, and what is said about them.
+# Tables beside class folders that are not the source.
 NOT_THE_SOURCE = {
-    "a log": ("log.csv", table("epoch,loss", "1,0.5", "2,0.4"), "names no image below the folder"),
-    "names of the classes": ("classes.csv", table("id,name", "0,cat", "1,dog"), "names no image below the folder"),
+    "a log": ("log.csv", table("epoch,loss", "1,0.5", "2,0.4")),
+    "names of the classes": ("classes.csv", table("id,name", "0,cat", "1,dog")),
     "an index of the folders": (
         "index.csv",
         table("filepaths,labels,data set", "train/cat/1.jpg,CAT,train", "test/dog/3.jpg,dog,test"),
-        "it repeats the names of the folders",
     ),
-    "no table": ("notes.csv", b"\x00\x01", "it holds a NUL character"),
+    "no table": ("notes.csv", b"\x00\x01"),
+    "ages, by no usual name for labels": ("ages.csv", table("image,age", "1.jpg,4", "2.jpg,5")),
 }
 
 
 @pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize(("name", "data", "said"), NOT_THE_SOURCE.values(), ids=NOT_THE_SOURCE.keys())
-def test_a_table_that_has_nothing_to_say_does_not_stop_class_folders(name, data, said, kind, tmp_path):
+@pytest.mark.parametrize(("name", "data"), NOT_THE_SOURCE.values(), ids=NOT_THE_SOURCE.keys())
+def test_a_table_that_has_nothing_to_say_does_not_stop_class_folders(name, data, kind, tmp_path):
     url = made(tmp_path, kind, {name: data, **files("train/cat/1.jpg", "train/dog/2.jpg", "test/dog/3.jpg")})
     layout, good, bad, skipped = read(url)
     assert (layout, bad, skipped) == ("split and class folders", {}, {".csv": 1})
@@ -73,11 +71,6 @@ def test_a_table_that_has_nothing_to_say_does_not_stop_class_folders(name, data,
         "train/dog/2.jpg": ("train", "dog"),
         "test/dog/3.jpg": ("test", "dog"),
     }
-    source = open_source(url)
-    said_of_it = source.describe().partition(f"; note: {name} ")[2]
-    claims = [one.why for one in source.claims if one.path.endswith(name)]
-    assert said in (claims[0] if claims else said_of_it)
-    assert "is not used" in said_of_it or claims
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -121,19 +114,6 @@ def test_a_table_of_the_classes_is_not_one_of_images(tmp_path):
         **files("images/0.jpg", "images/1.jpg"),
     }
     assert set(read(made(tmp_path, "folder", source))[1]) == {"images/0.jpg", "images/1.jpg"}
-
-
-@pytest.mark.parametrize(("ignored", "labels"), [("/test.csv", ["cat", "dog"]), ("/train/", ["ant"])])
-def test_a_table_for_one_split_does_not_hide_the_label_folders_of_another(ignored, labels, tmp_path):
-    source = {
-        "test.csv": table("image,label", "3.jpg,ant"),
-        **files("train/cat/1.jpg", "train/dog/2.jpg", "test/3.jpg"),
-    }
-    url = made(tmp_path, "folder", source)
-    with pytest.raises(CallError, match=r"test\.csv names no image in train/") as caught:
-        open_source(url)
-    assert f"--ignore {ignored}" in command_text(caught.value)
-    assert sorted(label for _, label in read(url, ignore=(ignored,))[1].values()) == labels
 
 
 @pytest.mark.parametrize("address", ["gs://bucket/x", "s3://bucket", "https://host/a/b"])
@@ -181,34 +161,17 @@ def test_roboflows_tables_that_do_not_fit_together_are_refused(valid, sentence, 
         open_source(made(tmp_path, "folder", source))
 
 
-FORCED = "SOURCE OUT --layout class-folders"
 FOLDS = {
     "train.csv": table("image,label", "images/1.jpg,cat", "images/2.jpg,dog"),
     "folds.csv": table("image,label,fold", "images/1.jpg,cat,1", "images/2.jpg,dog,2"),
     **files("images/1.jpg", "images/2.jpg"),
 }
-AGES = {"ages.csv": table("image,age", "1.jpg,4", "2.jpg,5"), **files("cat/1.jpg", "dog/2.jpg")}
 
 
-@pytest.mark.parametrize(
-    ("kind", "source", "sentence", "commands"),
-    [
-        ("folder", FOLDS, "folds.csv and train.csv all name images", ["SOURCE/folds.csv OUT", "SOURCE/train.csv OUT"]),
-        (
-            "zip",
-            FOLDS,
-            "folds.csv and train.csv all name images",
-            ["SOURCE OUT --layout table --ignore /train.csv", "SOURCE OUT --layout table --ignore /folds.csv"],
-        ),
-        ("folder", AGES, "ages.csv names the images, and the folders' names may be classes", ["SOURCE/ages.csv OUT"]),
-        ("zip", AGES, "ages.csv names the images", ["SOURCE OUT --layout table"]),
-    ],
-)
-def test_several_candidates_are_refused_with_a_command_for_each(kind, source, sentence, commands, tmp_path):
-    url = made(tmp_path, kind, source)
-    with pytest.raises(CallError, match=re.escape(sentence)) as caught:
-        open_source(url)
-    assert commands_in(command_text(caught.value).replace(url, "SOURCE")) == [*commands, FORCED]
+@pytest.mark.parametrize("kind", KINDS)
+def test_tables_that_say_different_things_of_the_images_are_refused(kind, tmp_path):
+    with pytest.raises(CallError, match=r"folds\.csv and train\.csv all name images, and differ in what they say"):
+        open_source(made(tmp_path, kind, FOLDS))
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -233,6 +196,5 @@ def test_tables_of_parts_are_one_and_tables_that_share_images_are_refused(tmp_pa
     assert len(good) == 6
     for other in ("b.csv", "test_a.csv"):
         source = {"a.csv": table("image,label", *rows), other: table("image,label", *rows[4:]), **files(*names)}
-        with pytest.raises(CallError, match="all name images") as caught:
+        with pytest.raises(CallError, match=r"name images|name the same images"):
             open_source(made(tmp_path / other, "folder", source))
-        assert f"{other}" in command_text(caught.value)

@@ -5,11 +5,11 @@ from shardkit import read_manifest
 from shardkit.errors import DataError
 from shardkit.sources.formats.palettes import Palette, read_palette
 from shardkit.sources.recognising.folders.masks.class_names import find_palette
-from shardkit.sources.recognising.folders.masks.part import Part
+from shardkit.sources.recognising.folders.masks.pairs import Part
 from shardkit.storage import open_folder
 from shardkit.testing import convert_without_beam, picture, write_tree
 
-PARTS = [Part("images", "masks", None, with_splits=False)]
+PARTS = [Part("images", "masks")]
 
 # file: lines, names and colours
 FILES = {
@@ -37,7 +37,7 @@ FILES = {
 def found(tmp_path, name, lines):
     write_tree(tmp_path, {name: "".join(f"{line}\n" for line in lines).encode()})
     folder = open_folder(str(tmp_path))
-    assert find_palette(folder, PARTS) == (name, (), "")
+    assert find_palette(folder, PARTS) == (name, "")
     return read_palette(folder, name)
 
 
@@ -62,14 +62,10 @@ def test_a_file_of_colours_that_cannot_be_read_is_named(lines, says, tmp_path):
         found(tmp_path, "label_colors.txt", lines)
 
 
-VISTAS = [Part("training/images", "training/v1.2/labels", "train", with_splits=False)]
-
-
 def test_names_of_mapillary_vistas(tmp_path):
     def named(labels):
         write_tree(tmp_path, {"config_v1.2.json": f'{{"labels": {labels}}}'.encode()})
-        folder = open_folder(str(tmp_path))
-        return read_palette(folder, find_palette(folder, VISTAS)[0]).names
+        return read_palette(open_folder(str(tmp_path)), "config_v1.2.json").names
 
     assert named('[{"readable": "Bird", "name": "animal--bird"}]') == ("Bird",)
     # Two classes of one readable name are told apart by the other one.

@@ -10,7 +10,6 @@ from shardkit.sources.opening import open_source
 from shardkit.sources.recognising.folders.opening_metadata import has_metadata
 from shardkit.storage import open_folder
 from shardkit.testing import listed, opened, read_source, upload, write_tree
-from shardkit.testing.refusals import command_text
 
 from ..table_reading import write_parquet
 
@@ -195,17 +194,6 @@ def test_metadata_that_do_not_go_together_are_refused(files, message, tmp_path):
         opened(tree(tmp_path, files), layout="metadata")
 
 
-def test_metadata_that_may_not_describe_the_images_are_refused_with_class_folders_too(tmp_path):
-    root = tree(
-        tmp_path, {"metadata.csv": "file_name,width\ncat/a.png,8\ndog/b.png,9\n", "cat/a.png": 1, "dog/b.png": 2}
-    )
-    with pytest.raises(CallError) as error:
-        opened(root)
-    *_, column, folders = command_text(error.value).splitlines()
-    assert "OUT --label-column width " in column.replace("--image-column file_name ", "")
-    assert folders == f"  shardkit convert {root} OUT --layout class-folders  # the folders are the labels"
-
-
 def test_parquet_metadata_may_differ_in_the_order_of_columns(tmp_path):
     root = tree(tmp_path, {"train/a.png": 1, "test/a.png": 2})
     names = {"info": {"features": {"label": {"names": ["cat", "dog"], "_type": "ClassLabel"}}}}
@@ -233,7 +221,6 @@ def test_metadata_of_something_else_beside_class_folders_are_not_used(tmp_path):
     root = tree(tmp_path, files)
     source = open_source(str(root))
     assert source.layout == "class folders"
-    assert "note: metadata.csv names no image below the folder and is not used" in source.describe()
     with pytest.raises(DataError, match="'photographer' has a usual name for image paths") as caught:
         opened(root, layout="metadata")
     assert "class-folders" not in str(caught.value)

@@ -6,9 +6,9 @@ import pytest
 from shardkit.errors import CallError, DataError, ShardkitError
 from shardkit.sources.opening import open_source
 from shardkit.sources.recognising.lists.class_names import find_class_names
+from shardkit.sources.recognising.lists.opening_lists import is_lists
 from shardkit.storage import open_folder
 from shardkit.testing import read_source
-from shardkit.testing.refusals import command_text
 
 from ..test_well_known import images, read, write
 
@@ -45,7 +45,7 @@ def test_the_form_of_a_list_is_the_one_that_names_images(name, tmp_path):
     root = write(tmp_path / "source", CATS | {"train.txt": lines})
     expected = [(key, None, label) for key, label in zip(sorted(CATS), labels, strict=True)]
     for source in (root, root / "train.txt"):
-        _, rows, skipped = read(source)
+        _, rows, skipped = read(source, layout="list")
         assert rows == expected
         assert skipped == {}
 
@@ -73,7 +73,7 @@ def test_lists_of_splits_give_the_split_and_report_what_does_not_fit(tmp_path):
         "train.txt": ["cat/1.jpg", "cat/2.jpg", "dog/4.jpg", "dog/gone.jpg", "cat/1.jpg"],
         "val.txt": ["dog/5.jpg", "cat/2.jpg", "../secret/8.jpg"],
     }
-    source, rows, skipped = read(write(tmp_path / "source", files))
+    source, rows, skipped = read(write(tmp_path / "source", files), layout="list")
     assert rows == [
         ("cat/1.jpg", "train", "cat"),
         ("cat/1.jpg", "train", "cat"),  # the plan keeps the first
@@ -100,11 +100,11 @@ def test_images_of_equal_names_are_looked_up_in_the_folder_of_the_split(tmp_path
     assert rows == [("train/1.jpg", "train", "a"), ("val/1.jpg", "validation", "b")]
 
 
-def test_images_of_equal_names_in_several_folders_are_refused_with_the_command_of_each(tmp_path):
+def test_a_list_whose_names_are_those_of_several_images_is_no_list(tmp_path):
     root = write(tmp_path, {**images("large/1.jpg", "small/1.jpg"), "train.txt": ["1.jpg a"]})
-    with pytest.raises(CallError, match="the images that it names are in large/ and small/") as raised:
-        open_source(str(root))
-    assert f"shardkit convert {root}/train.txt OUT --root {root}/small " in command_text(raised.value)
+    with pytest.raises(DataError, match=r"name no image in .*, or several by one name"):
+        open_source(str(root / "train.txt"))
+    assert len(read(root / "train.txt", root=f"{root}/small")[1]) == 1
 
 
 def test_lists_without_labels_take_them_from_folders_that_are_called_as_the_classes(tmp_path):
@@ -114,7 +114,7 @@ def test_lists_without_labels_take_them_from_folders_that_are_called_as_the_clas
         "trainlist01.txt": ["Archery/a_1.jpg 1", "Bowling/b_1.jpg 2"],
         "testlist01.txt": ["Bowling/b_2.jpg"],
     }
-    source, rows, _ = read(write(tmp_path, files))
+    source, rows, _ = read(write(tmp_path, files), layout="list")
     assert rows == [
         ("frames/Archery/a_1.jpg", "train", "Archery"),
         ("frames/Bowling/b_1.jpg", "train", "Bowling"),
@@ -122,7 +122,7 @@ def test_lists_without_labels_take_them_from_folders_that_are_called_as_the_clas
     ]
     assert source.classes == ("Archery", "Bowling")
     write(tmp_path, {"classInd.txt": ["1 Bows", "2 Bowls"]})
-    source, rows, skipped = read(tmp_path)
+    source, rows, skipped = read(tmp_path, layout="list")
     assert [label for _, _, label in rows] == ["Bows", "Bowls"]
     assert source.describe().endswith("; left out testlist01.txt, without labels")
     assert skipped == {"image in frames/Bowling/ that no list names": 1}
@@ -150,11 +150,11 @@ BAD = {
     "several fields before the path": (["1 7 cat/1.jpg", "2 8 dog/3.jpg"], "several fields on a line"),
     "numbers of the images": (
         ["1 cat/1.jpg", "2 cat/2.jpg", "3 dog/3.jpg"],
-        r"there are 3 different labels in 3 lines",
+        r"labels are numbers of the images",
     ),
-    "folders of first letters": (["c/cat/4.jpg", "d/dog/5.jpg"], "are only first letters"),
-    "masks": (["cat/1.jpg cat/2.jpg", "cat/2.jpg dog/3.jpg"], "pairs images with masks.*layout='masks'"),
-    "one folder": (["cat/1.jpg", "cat/2.jpg"], "contains no labels, and all images are in one folder"),
+    "folders of first letters": (["c/cat/4.jpg", "d/dog/5.jpg"], "the folders of the images are no classes"),
+    "masks": (["cat/1.jpg cat/2.jpg", "cat/2.jpg dog/3.jpg"], "labels are names of images; if these are masks"),
+    "one folder": (["cat/1.jpg", "cat/2.jpg"], "contains no labels, and the folders of the images are no classes"),
     "no image": (["hello world", "this is a test"], "name no image"),
     "empty": ([], "name no image"),
 }
@@ -169,12 +169,8 @@ def test_a_list_that_gives_no_classes_is_refused(name, tmp_path):
         open_source(str(root / "train.txt"))
 
 
-def test_fractions_are_numbers_of_a_table_and_classes_if_the_user_says_so(tmp_path):
+def test_fractions_are_classes_if_the_user_says_so(tmp_path):
     root = write(tmp_path, CATS | {"train.txt": ["cat/1.jpg 0.5", "dog/3.jpg 1.5"]})
-    with pytest.raises(CallError) as raised:
-        open_source(str(root))
-    assert f"shardkit convert {root}/train.txt OUT --layout table " in command_text(raised.value)
-    assert f"shardkit convert {root} OUT --layout class-folders " in command_text(raised.value)
     assert [row[2] for row in read(root / "train.txt", layout="list")[1]] == ["0.5", "1.5"]
 
 
@@ -191,15 +187,12 @@ STRAY = {
 
 @pytest.mark.parametrize("name", STRAY)
 def test_text_files_next_to_class_folders_that_name_no_images_are_not_lists(name, tmp_path):
-    root = write(tmp_path, CATS | STRAY[name])
-    assert open_source(str(root)).layout == "class folders"
+    assert not is_lists(open_folder(str(write(tmp_path, CATS | STRAY[name]))))
 
 
-def test_a_list_of_the_test_images_alone_is_refused_with_both_commands(tmp_path):
-    root = write(tmp_path, CATS | {"test.txt": ["cat/1.jpg", "dog/3.jpg"]})
-    with pytest.raises(CallError, match="no list of training images") as raised:
-        open_source(str(root))
-    assert f"shardkit convert {root} OUT --layout class-folders" in command_text(raised.value)
+def test_a_list_of_the_test_images_alone_leaves_the_others_for_training(tmp_path):
+    root = write(tmp_path, CATS | images("dog/4.jpg") | {"test.txt": ["cat/1.jpg", "dog/3.jpg"]})
+    assert [split for _, split, _ in read(root)[1]] == ["test", "train", "test", "train"]
     _, rows, _ = read(root, layout="list")
     assert rows == [("cat/1.jpg", None, "cat"), ("dog/3.jpg", None, "dog")]
 
@@ -280,16 +273,7 @@ def test_bad_lines_of_attributes_are_rejected(tmp_path):
 
 def test_an_output_in_the_source_is_left_out(tmp_path):
     root = write(tmp_path / "s", {**images("cat/1.jpg", "out/2.jpg"), "train.txt": ["cat/1.jpg a", "out/2.jpg b"]})
-    assert read_source(root, output=root / "out").table["key"].to_pylist() == ["cat/1.jpg"]
-
-
-def test_labels_that_hardly_repeat_are_no_classes_unless_the_user_says_so(tmp_path):
-    paths = [f"photos/{i}.jpg" for i in range(30)]
-    captions = [f"{path} a photograph with the caption {chr(97 + i)}x" for i, path in enumerate(paths)]
-    root = write(tmp_path, {**images(*paths), "captions.txt": captions})
-    with pytest.raises(CallError, match="there are 30 different labels in 30 lines"):
-        open_source(str(root))
-    assert len(read(root, layout="list")[1]) == 30
+    assert read_source(root, output=root / "out", layout="list").table["key"].to_pylist() == ["cat/1.jpg"]
 
 
 def test_an_option_without_effect_is_refused(tmp_path):
@@ -297,7 +281,7 @@ def test_an_option_without_effect_is_refused(tmp_path):
     root = write(tmp_path, files)
     with pytest.raises(CallError, match=r"label_columns has no effect on .*train.txt"):
         read(root / "train.txt", label_columns=("a",))
-    with pytest.raises(CallError, match="there are no lists of 'breed'"):
+    with pytest.raises(CallError, match="label_columns has no effect on"):
         read(root, label_columns=("breed",))
     write(root, {"images.txt": ["1 1.jpg"], "image_class_labels.txt": ["1 1"], "classes.txt": ["1 cat"]})
     with pytest.raises(CallError, match="label_columns has no effect on numbered lists"):

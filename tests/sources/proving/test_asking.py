@@ -50,3 +50,16 @@ def test_an_archive_is_unpacked_once_for_a_question_and_once_for_its_commands(tm
     write_archive(tmp_path / "pets.tar.gz", PETS)
     assert call("convert", tmp_path / "pets.tar.gz", tmp_path / "out").exit_code == 2
     assert unpacked == ["pets.tar.gz"] * 2
+
+
+def test_the_readings_of_a_question_are_tried_on_an_archive_that_is_unpacked_once(tmp_path, monkeypatch):
+    from shardkit.archives import unpacking
+
+    unpacked = []
+    unpack = unpacking._decompressed
+    monkeypatch.setattr(unpacking, "_decompressed", lambda *given: unpacked.append(given[1]) or unpack(*given))
+    write_archive(tmp_path / "source.tar.gz", PETS)
+    asked = call("convert", tmp_path / "source.tar.gz", tmp_path / "out")
+    assert (asked.exit_code, len(commands_of(asked.stderr))) == (2, 2)
+    assert unpacked == ["source.tar.gz"] * 2  # for the call, and for all of its readings
+    assert not (tmp_path / "out").exists()

@@ -138,9 +138,9 @@ LIBERTIES = {
         boxes(",class", ",cat"),
     ),
     "note": (
-        "test/ holds test images without labels and is not read",
+        "test is called like splits",
         PETS | images("test"),
-        PETS | images("unlabeled"),
+        SPLIT_PETS | images("unlabeled"),
     ),
 }
 LEFT_OVER = {
@@ -223,19 +223,39 @@ LEFT_OVER = {
         | {"a.json": coco([f"img/2021-01-0{part}/{i}" for part in "12" for i in range(4)])},
     ),
 }
-CHANGED = (
-    "the names of classes would be changed; test_cat, test_dog, train_cat and 1 more are no plain words for splits"
-)
 TREES = {
     "labels by an expression": (
         "labels in the paths of files are a guess",
         images("train/cat", "train/dog", "test/images/cat", "test/images/dog"),
         images("train/images/cat", "train/images/dog", "test/images/cat", "test/images/dog"),
     ),
-    "renamed classes": (
-        f"test_cat/ is read as the class 'cat' in test, and 3 more like it; {CHANGED}",
+    "classes and splits in one name": (
+        "test_cat, test_dog, train_cat and 1 more are called like splits",
         images("train_cat", "train_dog", "test_cat", "test_dog"),
         SPLIT_PETS,
+    ),
+    "a class that training lacks": (
+        "tulip has no image in train",
+        images("train/cat", "train/dog", "test/cat", "test/tulip"),
+        images("train/cat", "train/dog", "train/tulip", "test/cat"),
+    ),
+    "crops among images": (
+        "files whose names begin with crop may be made of other images",
+        PETS | images("cat", "dog", name="crop_{}.png"),
+        images("cat", "dog", name="crop_{}.png"),
+    ),
+    "codes in names": (
+        "the names of files have 3 more fields, each of which may be the class",
+        {
+            f"{one}/p_{i % 2}_{i // 2 % 2}_{i // 4 % 2}_{i + 8 * n}.png": None
+            for n, one in enumerate(("cat", "dog"))
+            for i in range(8)
+        },
+        {
+            f"{one}/p_{i % 2}_{i // 2 % 2}_{i + 8 * n}.png": None
+            for n, one in enumerate(("cat", "dog"))
+            for i in range(8)
+        },
     ),
     "depth": ("the images do not lie equally deep", PETS | images("dog/x"), PETS | images("dog")),
     "a level": (
@@ -254,7 +274,7 @@ TREES = {
         images("cat/2021-01-01", "cat/2021-01-02", "dog/2021-01-01", "dog/2021-01-02"),
     ),
     "initials": (
-        "a/, b/ are the first letters of the classes in them",
+        "folders of one letter may only sort those in them",
         images("a/ant", "b/bee"),
         images("ant", "bee"),
     ),
@@ -354,7 +374,7 @@ NAMES = {
     "one class in a split": (
         "dog, dogs may be one class",
         images("train/cat", "train/dog", "train/dogs", "test/cat", "test/dog"),
-        images("train/cat", "train/dog", "test/cat", "test/dogs"),
+        images("train/cat", "train/dog", "test/cat", "test/dog"),
     ),
     "case": (
         "Cat, cat may be one class",
@@ -478,7 +498,7 @@ SILENT = {
     },
     "what a program or a system leaves": PETS | {"train.py": "1", "~$labels.xlsx": b"1", "cat/Thumbs.db": b"1"},
     "a few images of images": PETS | {"overview.png": None, "montage.png": None},
-    "images without labels by their name": PETS | images("unlabeled"),
+    "images without labels beside splits": SPLIT_PETS | images("unlabeled"),
     "images without labels beside a table": classes("cat", "dog") | images("test"),
     "a table of images without labels": classes("cat", "dog")
     | images("tests")
@@ -499,7 +519,6 @@ SILENT = {
     "splits with numbers, and in other languages": images(
         "1_train/cat", "1_train/dog", "2_validación/cat", "2_validación/dog"
     ),
-    "case in two splits": images("train/cat", "train/dog", "test/Cat", "test/dog"),
     "letters": images("a", "b", "x"),
     "words of splits and copies in a table": classes("cat", "dog", "test set", "cat (2)"),
     "folders of splits": images("img/train", "img/val")

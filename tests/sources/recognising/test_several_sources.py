@@ -50,17 +50,6 @@ def test_splits_are_given(parts):
     assert read_manifest(parts / "again").digest == read_manifest(parts / "out").digest
 
 
-def test_names_of_test_sets_are_not_read_silently(parts):
-    read = call("convert", parts / "rps", parts / "rps-test-set", parts / "clear")
-    assert "note: rps/ is read as train, because rps-test-set/ has the same classes" in read.stderr
-    assert keys(parts / "clear")["test"] == sorted(pets("rps-test-set/", 2))
-    write_tree(parts, {"rps-test-set/fox/1.jpg": picture(9)})
-    refused = call("convert", parts / "rps", parts / "rps-test-set", parts / "out")
-    assert refused.exit_code == 2
-    assert f"shardkit convert train={parts}/rps test={parts}/rps-test-set {parts}/out" in refused.stderr
-    assert not (parts / "out").exists()
-
-
 def test_a_dataset_grows_by_several_sources_and_python_takes_them_too(parts):
     import shardkit
 
@@ -110,21 +99,6 @@ def test_the_work_folder_is_gone_when_the_dataset_is_there_and_after_a_refusal(t
     write_archive(tmp_path / "bad/a.tar.gz", {"1.jpg": jpeg(1), "2.jpg": jpeg(2)})
     assert call("convert", tmp_path / "bad", tmp_path / "other").exit_code == 2
     assert not (tmp_path / "other").exists()
-
-
-def test_the_commands_of_a_refusal_are_tried_on_an_archive_that_is_unpacked_once(tmp_path, monkeypatch):
-    from shardkit.archives import unpacking
-
-    unpacked = []
-    unpack = unpacking._decompressed
-    monkeypatch.setattr(unpacking, "_decompressed", lambda *given: unpacked.append(given[1]) or unpack(*given))
-    folders = [f"{kind}/{name}/" for kind in ("animals", "plants") for name in ("a", "b")]
-    files = {path: data for n, above in enumerate(folders) for path, data in pets(above, n).items()}
-    write_archive(tmp_path / "source.tar.gz", files)
-    refused = call("convert", tmp_path / "source.tar.gz", tmp_path / "out")
-    assert (refused.exit_code, refused.stderr.count("  shardkit convert ") > 1) == (2, True), refused.stderr
-    assert unpacked == ["source.tar.gz"] * 2  # for the call, and for all of its changes
-    assert not (tmp_path / "out").exists()
 
 
 def test_unpacking_a_large_archive_is_said_at_once_and_then_every_few_seconds(tmp_path, monkeypatch):

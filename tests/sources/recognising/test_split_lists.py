@@ -2,8 +2,6 @@
 
 import pytest
 
-from shardkit.errors import CallError
-from shardkit.sources.opening import open_source
 from shardkit.sources.recognising.claims.collecting import naming_files
 from shardkit.sources.recognising.claims.image_names import ImageNames
 from shardkit.sources.recognising.claims.searching import files_by_kind
@@ -38,13 +36,6 @@ def test_what_is_kept_does_not_grow_with_the_number_of_images_of_one_name(tmp_pa
     assert names.num_images == 350
 
 
-def test_names_are_told_apart_among_all_images(tmp_path):
-    names = names_of(write_tree(tmp_path, MANY | {"d/1.jpg": X, "e/1.png": X}))
-    assert names.tells_apart(1, has_ending=True)
-    assert not names.tells_apart(1, has_ending=False)
-    assert names.tells_apart(2, has_ending=False)
-
-
 @pytest.mark.parametrize("text", ["Cafe\u0301 1.JPG", "CAF\u00c9 1", " x\\caf\u00e9 1.jpg "])
 def test_accents_case_blanks_and_backslashes_do_not_hide_an_image(text, tmp_path):
     names = names_of(write_tree(tmp_path, {"a/Caf\u00e9 1.jpg": X}))
@@ -64,41 +55,12 @@ def test_folders_of_lists_and_those_in_them_are_searched_before_hundreds_of_othe
     assert ("meta/v1/official", ["names.txt"]) in [*files_by_kind(folder, None, frozenset({".txt"}))]
 
 
-def test_a_list_that_means_several_images_by_one_name_is_refused_with_both(tmp_path):
+def test_a_list_that_means_several_images_by_one_name_does_not_divide_them(tmp_path):
     files = {f"data/{label}/{number}.jpg": X for label in ("cat", "dog") for number in range(3)}
     url = str(write_tree(tmp_path, files | {"test.txt": b"1.jpg\n"}))
-    with pytest.raises(CallError, match=r"test.txt gives splits .* data/cat/1.jpg and data/dog/1.jpg; write"):
-        open_source(url)
-    assert len(read(url, ignore=("/test.txt",))[1]) == 6
+    assert {split for split, _ in read(url)[1].values()} == {None}
     (tmp_path / "test.txt").write_bytes(b"dog/1.jpg\n")
     assert [key for key, (split, _) in read(url)[1].items() if split == "test"] == ["dog/1.jpg"]
-
-
-def test_boxes_of_all_images_in_one_file_are_not_lost_for_folders(tmp_path):
-    boxes = b'{"v": {"x": ["1.jpg", {"bbox": [1, 2, 3, 4]}], "y": ["2.jpg", {"bbox": [1, 2, 3, 4]}]}}'
-    url = str(write_tree(tmp_path, {"cat/1.jpg": X, "dog/2.jpg": X, "cat/b.json": boxes}))
-    with pytest.raises(CallError, match=r"b.json names 2 of 2 images .* may hold its boxes"):
-        open_source(url)
-
-
-def test_lists_that_repeat_the_splits_of_folders_divide_all_images_and_others_are_a_question(tmp_path):
-    text = "<annotation><filename>{}</filename><object><name>cat</name><bndbox><xmin>1</xmin><ymin>1</ymin>"
-    text += "<xmax>3</xmax><ymax>3</ymax></bndbox></object></annotation>"
-    names = ("a/test/1.jpg", "a/all/2.jpg", "a/all/3.jpg", "a/test/4.jpg")
-    files = dict.fromkeys(names, X) | {f"x/{name[-5]}.xml": text.format(name[-5:]).encode() for name in names}
-    lists = {"sets/train.txt": b"2\n", "sets/val.txt": b"3\n", "sets/test.txt": b"1\n4\n"}
-    url = str(write_tree(tmp_path, files | lists))
-    splits = {key: split for key, (split, _) in read(url)[1].items()}
-    assert splits == dict(zip(names, ("test", "train", "validation", "test"), strict=True))
-    (tmp_path / "sets/test.txt").unlink()
-    with pytest.raises(CallError, match=r"splits to some images, and its folder gives one to a/test/1.jpg; name all"):
-        read(url)
-    (tmp_path / "sets/train.txt").write_bytes(b"2\n4\n")  # an image in two splits
-    (tmp_path / "sets/test.txt").write_bytes(b"1\n")
-    with pytest.raises(CallError, match=r"its folder gives one to a/test/4.jpg"):
-        read(url)
-    ignore = ("/sets/train.txt", "/sets/val.txt", "/sets/test.txt")
-    assert {split for split, _ in read(url, ignore=ignore)[1].values()} == {None, "test"}
 
 
 def test_names_in_lists_may_begin_with_several_folders_that_are_not_there(tmp_path):

@@ -48,7 +48,7 @@ def test_a_tree_that_cannot_be_read_without_wrappers_either_is_refused_as_it_is(
 def test_a_question_is_asked_though_the_tree_could_be_read_without_wrappers(tmp_path):
     names = [f"{folder}{word}.{n}.png" for folder in ("", "data/data/") for word in ("cat", "dog") for n in range(2)]
     images = {name: picture(n) for n, name in enumerate(names)}
-    with pytest.raises(CallError, match="there are images next to the only folder, data/"):
+    with pytest.raises(CallError, match="in the top folder and data/"):
         opened(write_tree(tmp_path / "source", images))
 
 

@@ -7,8 +7,6 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-import numpy as np
-
 from shardkit.naming import IMAGE_ENDINGS
 from shardkit.sources.claim import Form
 from shardkit.sources.engine.prefix_folders import PrefixFolders, find_prefix_folders
@@ -16,7 +14,6 @@ from shardkit.sources.file_names import ending
 from shardkit.sources.name_index import (
     agreeing_most,
     name_key,
-    path_end,
     uploaded_name,
     without_file_ending,
     written_path,
@@ -180,12 +177,6 @@ class ImageNames:
         """Return the images that a text means, of those that are listed."""
         found = self.find(text)
         return [] if found is None else found.paths
-
-    def tells_apart(self, num_parts: int, *, has_ending: bool) -> bool:
-        """Return whether the last parts of the paths of all images differ."""
-        ends = (path_end(path, num_parts, has_ending=has_ending) for path in self.paths())
-        hashes = np.fromiter(map(hash, ends), np.int64)
-        return len(np.unique(hashes)) == len(hashes)
 
 
 def _longest(paths: list[str], text: str, *, has_ending: bool) -> Found:

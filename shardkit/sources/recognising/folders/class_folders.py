@@ -194,8 +194,8 @@ def _classes_or_splits(folder: Folder, excluded: str | None) -> ClassFolders:
 
 
 def unlabelled_remark(paths: Sequence[str]) -> str:
-    """Return the notes that folders are left out; '' for none."""
-    return "".join(f"; note: {printable(path)}/ is left out, as images without labels" for path in paths)
+    """Return the remarks that folders are left out; '' for none."""
+    return "".join(f"; {printable(path)}/ is left out, as images without labels" for path in paths)
 
 
 def read_as_classes(as_labels: list[str], names: list[str]) -> str:

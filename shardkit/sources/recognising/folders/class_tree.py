@@ -12,16 +12,15 @@ The first form that fits is taken. Whether it is the only one, `proving` finds o
 from dataclasses import dataclass
 
 from shardkit.refusals import RefusalError
-from shardkit.sources.recognising.folders.annotated_trees import refuse_annotated
 from shardkit.sources.recognising.folders.class_folders import (
     ClassFolders,
     LabelRoot,
     innermost,
     label_folders,
-    read_as_classes,
     unlabelled_remark,
 )
 from shardkit.sources.recognising.folders.first_images import NUM_SAMPLED, has_images, holds_image, image_names, listed
+from shardkit.sources.recognising.folders.masks.instances import refuse_instances
 from shardkit.sources.recognising.folders.source_place import SourcePlace
 from shardkit.sources.recognising.folders.split_folders import (
     is_of_project,
@@ -83,11 +82,12 @@ def read_tree(
     if not names:
         return FlatFolders((LabelRoot("", None),))
     splits = splits_of(names)
-    refuse_annotated(folder, names, splits, excluded, place)
+    refuse_instances(folder, names, place)
     ordinary = [name for name in names if name not in splits and not is_unlabelled(name)]
     of_project = [name for name in ordinary if is_of_project(name)]
     rest = [name for name in names if name not in of_project]
-    if of_project and (splits.keys() == {*rest} or (len(rest) == 1 and _has_classes(folder, rest[0], excluded))):
+    is_plain = of_project and rest and not any(_has_classes(folder, name, excluded) for name in of_project)
+    if is_plain and (splits.keys() == {*rest} or (len(rest) == 1 and _has_classes(folder, rest[0], excluded))):
         why = "is no class by its name and is" if len(of_project) == 1 else "are no classes by their names and are"
         return Without(tuple(f"{name}/" for name in of_project), f"{why} not read")
     tests = [name for name in ordinary if mentioned_split(name) == "test" and not label_folders(folder, name, excluded)]
@@ -96,7 +96,7 @@ def read_tree(
         return _below_splits(folder, excluded, place, splits, [*unlabelled, *tests])
     if len(names) == 1 and not splits:
         return _one_folder(folder, names[0], excluded)
-    return _labels(folder, names, excluded, [*splits])
+    return _labels(folder, names, excluded)
 
 
 def _has_classes(folder: Folder, name: str, excluded: str | None) -> bool:
@@ -143,7 +143,7 @@ def _loose_images(folder: Folder, path: str, names: list[str]) -> list[str]:
     return loose if len(loose) < labelled else []
 
 
-def _labels(folder: Folder, names: list[str], excluded: str | None, as_labels: list[str]) -> ClassFolders | Without:
+def _labels(folder: Folder, names: list[str], excluded: str | None) -> ClassFolders | Without:
     if loose := _loose_images(folder, "", names):
         be, are = ("is an image", "is") if len(loose) == 1 else ("are images", "are")
         return Without(tuple(loose), f"{be} next to the classes and {are} not read")
@@ -151,4 +151,4 @@ def _labels(folder: Folder, names: list[str], excluded: str | None, as_labels: l
     splits_below = all(
         below and not has_images(folder, name) and splits_of(below).keys() == {*below} for name, below in inner.items()
     )
-    return ClassFolders(folder, excluded=excluded, remark=read_as_classes(as_labels, names), splits_below=splits_below)
+    return ClassFolders(folder, excluded=excluded, splits_below=splits_below)

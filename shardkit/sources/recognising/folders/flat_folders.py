@@ -10,8 +10,6 @@ from shardkit.options.call import Change
 from shardkit.refusals import RefusalError, UnrecognisedError
 from shardkit.sources.file_names import ending
 from shardkit.sources.formats.unsupported_images import unsupported_format
-from shardkit.sources.recognising.folders.annotated_data_check import adjacent_masks
-from shardkit.sources.recognising.folders.annotated_trees import readings_of_masks
 from shardkit.sources.recognising.folders.class_tree import FlatFolders
 from shardkit.sources.recognising.folders.data_formats import data_format
 from shardkit.sources.recognising.folders.first_images import image_names
@@ -35,12 +33,7 @@ def refusal_of_flat_folders(folder: Folder, flat: FlatFolders, place: SourcePlac
     every = [name for found in names.values() for name in found]
     if not every:
         return refuse_without_images(folder, place)
-    remark = ""
-    commands = readings_of_masks(folder, place)  # others would take the masks for images
-    if masks := next((mask for found in names.values() if (mask := adjacent_masks(found))), None):
-        remark = f"; {printable(masks[0])} is a mask by its name, and masks are read from a folder of their own"
-    elif not commands:
-        commands = [place.whole({"unlabelled": True}, "images without labels")]
+    commands = [place.whole({"unlabelled": True}, "images without labels")]
     paths = [root.path for root in flat.roots if root.path]
     where = "the top folder"
     if paths:
@@ -49,7 +42,7 @@ def refusal_of_flat_folders(folder: Folder, flat: FlatFolders, place: SourcePlac
         if len(paths) == len(names) == 1:  # a class alone may be appended to a dataset
             commands.append(place.tree(FORCED, f"{shown} is the only class"))
     examples = " and ".join(map(printable, every[:_EXAMPLES]))
-    problem = f"{place.shown}: there are no label folders, only images such as {examples} in {where}{remark}"
+    problem = f"{place.shown}: there are no label folders, only images such as {examples} in {where}"
     return UnrecognisedError(problem, commands)
 
 

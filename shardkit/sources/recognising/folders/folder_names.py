@@ -3,6 +3,7 @@
 import re
 from collections.abc import Sequence
 
+from shardkit.sources.engine.split_words import split_of_word
 from shardkit.sources.recognising.folders.split_folders import number_of_word
 
 # Cameras' folders: DCF 2.0, 3.2.3, such as 100APPLE.
@@ -33,6 +34,7 @@ _PARTS = frozenset(
     }
 )
 _LETTER = re.compile(r"(?<=[a-z])[A-Z]\Z|(?<=[ _-])[A-Za-z]\Z")  # in place of a number: PlateA, plate_b
+_BETWEEN = re.compile(r"[ _.-]+")
 _RANGE_STEP = 100  # folders 00000/, 01000/, 02000/ divide images by their numbers
 # Windows, macOS, Linux and browsers: "cat - Copy (2)", "cat copy 2", "cat (copy)", "cat (1)".
 _COPY = re.compile(
@@ -82,3 +84,10 @@ def original_of(name: str) -> str | None:
     """Return the name of which a name is that of a copy, such as ``pets`` of ``pets (1)``; None if it is not one."""
     found = _COPY.fullmatch(name)
     return found["of"] if found else None
+
+
+def without_parts(name: str) -> str:
+    """Return a folder's name without dates, numbers, numbered parts and words for splits: ``ok`` of ``ok_batch1``."""
+    words = [word for word in _BETWEEN.split(_DATE.sub("", name)) if word and not word.isdecimal()]
+    parts = [word for word in words if number_of_word(word) in _PARTS or split_of_word(word.lower())]
+    return "_".join(word for word in words if word not in parts)

@@ -1,4 +1,4 @@
-"""Find what the pixels of masks mean: a file next to the folders, or the class names of Cityscapes."""
+"""Find the file next to the folders that says what the pixels of masks mean."""
 
 import itertools
 import re
@@ -11,33 +11,21 @@ from shardkit.options.words import named
 from shardkit.sources.formats.palettes import ADE, Palette, read_palette
 from shardkit.sources.mask_pixels import NUM_SAMPLED, are_black_and_white, are_coloured, greatest_number
 from shardkit.sources.readings.values import NUMBERS, TWO_COLOURS
-from shardkit.sources.recognising.folders.masks.pairs import VISTAS_VERSION
-from shardkit.sources.recognising.folders.masks.part import COLOUR_FILES, Part
+from shardkit.sources.recognising.folders.masks.pairs import Part
 from shardkit.sources.walking import children, is_image, join, parent_of
 from shardkit.storage import Folder
 
+# Files of the masks' colours.
+_COLOUR_FILES = ("label_colors.txt", "class_dict.csv", "class_dict_seg.csv", "labelmap.txt", "classes.json")
 # The usual names of files that name classes, such as fast.ai's codes.txt and Roboflow's _classes.csv.
 _NAMES = re.compile(r"(?:.*[_-])?(?:class|label|categor|code|name)[^/]*\.(?:txt|csv|json)", re.IGNORECASE)
 _MAX_CLASSES = 256
-# Cityscapes has no such file; these are the names of cityscapesScripts/helpers/labels.py.
-_TRAIN_IDS = (
-    *("road", "sidewalk", "building", "wall", "fence", "pole", "traffic light", "traffic sign", "vegetation"),
-    *("terrain", "sky", "person", "rider", "car", "truck", "bus", "train", "motorcycle", "bicycle"),
-)
-_IDS = (
-    *("unlabeled", "ego vehicle", "rectification border", "out of roi", "static", "dynamic", "ground", "road"),
-    *("sidewalk", "parking", "rail track", "building", "wall", "fence", "guard rail", "bridge", "tunnel", "pole"),
-    *("polegroup", "traffic light", "traffic sign", "vegetation", "terrain", "sky", "person", "rider", "car", "truck"),
-    *("bus", "caravan", "trailer", "train", "motorcycle", "bicycle"),
-)
 
 
-def find_palette(folder: Folder, parts: Sequence[Part]) -> tuple[str, tuple[str, ...], str]:
-    """Return what the pixels of a source's masks mean, see Paired; class names that no file gives; and a note."""
-    if all(part.is_cityscapes for part in parts):
-        return NUMBERS, _TRAIN_IDS if parts[0].mask_suffix.endswith("TrainIds") else _IDS, ""
+def find_palette(folder: Folder, parts: Sequence[Part]) -> tuple[str, str]:
+    """Return what the pixels of a source's masks mean, see Paired; and a note."""
     there = {entry.name for entry in children(folder) if not entry.is_folder}
-    for file in (name for name in (*COLOUR_FILES, ADE) if name in there):
+    for file in (name for name in (*_COLOUR_FILES, ADE) if name in there):
         if file.endswith((".json", ADE)):  # it may be about something else
             try:
                 has_colours = bool(read_palette(folder, file).colours)
@@ -45,25 +33,21 @@ def find_palette(folder: Folder, parts: Sequence[Part]) -> tuple[str, tuple[str,
                 continue
             if not has_colours and file != ADE:
                 continue  # names of numbers, see below
-        return file, (), ""
-    for version in {name for part in parts if part.masks for name in part.masks.split("/")}:
-        config = f"config_{version}.json"
-        if VISTAS_VERSION.fullmatch(version) and config in there:
-            return config, (), ""
+        return file, ""
     masks = list(itertools.islice(itertools.chain.from_iterable(part.masks_of(folder) for part in parts), NUM_SAMPLED))
     palette = TWO_COLOURS if are_black_and_white(folder, masks) else NUMBERS
-    places = ["", *(place for part in parts for place in (parent_of(part.images), *part.folders))]
+    places = ["", *(place for part in parts for place in (parent_of(part.images), part.images, part.masks))]
     files = {path: found for path in _names_files(folder, places) if (found := _names_in(folder, path)) is not None}
     if not files:
-        return palette, (), ""
+        return palette, ""
     path, first = next(iter(files.items()))
     greatest = greatest_number(folder, masks, BLACK_AND_WHITE if palette == TWO_COLOURS else "")
     if first.colours and are_coloured(folder, masks) and all(found == first for found in files.values()):
-        return path, (), ""
+        return path, ""
     why = _why_unused(folder, path, first, greatest, is_grey=palette == NUMBERS)
     if rival := next((other for other, found in files.items() if found.names != first.names), None):
         why = f"{printable(rival)} names others; correct one, or move it away"
-    return (palette, (), f"; note: {printable(path)} names classes, and is not used: {why}") if why else (path, (), "")
+    return (palette, f"; note: {printable(path)} names classes, and is not used: {why}") if why else (path, "")
 
 
 def _names_files(folder: Folder, places: Iterable[str]) -> Iterator[str]:

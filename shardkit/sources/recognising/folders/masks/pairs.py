@@ -1,258 +1,325 @@
-"""Find the folders of images and of masks in a source.
+"""Find images and their masks: by the stems of files, the names of folders and the pixels of a few masks.
 
-images/, masks/                          also with the splits above or below them
-images/, masks/, train.txt, val.txt      lists of stems or names
-JPEGImages/, SegmentationClass/          Pascal VOC, with ImageSets/Segmentation/*.txt
-images/, annotations/                    ADE20K (SceneParsing)
-train/, trainannot/, val/, valannot/     CamVid as SegNet distributes it; also train_labels/ and the like
-701_StillsRaw_full/, LabeledApproved_full/      CamVid as its authors do
-leftImg8bit/train/, gtFine/train/        Cityscapes
-images/, annotations/trimaps/            Oxford-IIIT Pet, only if masks are asked for
-training/images/, training/v1.2/labels/  Mapillary Vistas, the newest version
+images/, masks/                two folders of any names next to each other, also with splits above or below them
+train/, trainannot/            of each split
+1.jpg, 1_m.png                 one folder: any common end of the masks' stems,
+1.jpg, 1.png                   or another ending
+scene1/rgb/, scene1/seg/       in each folder
 
-Lists of splits are also found in the only other folder of ImageSets/, such as SegmentationContext/.
-
-Other folders are a pair if their files have the same stems, those of one have few colours, and its name or theirs says
-that they are masks: imagesTr/ and labelsTr/, img_dir/ and ann_dir/. In one folder the ends of their names tell them
-apart: *_sat.jpg and *_mask.png, *.jpg and *_m.png.
+Two folders are a pair if their files have the same stems, those of one have few colours, and its name says that it has
+masks or no other does. Folders with the usual names need no such pixels: borders of masks may be smooth.
 """
 
+import itertools
 import posixpath
 import re
-from collections.abc import Iterator
-from dataclasses import replace
+from collections.abc import Collection, Iterator
+from dataclasses import dataclass, replace
 
-from shardkit.naming import IMAGE_ENDINGS, split_of_folder
 from shardkit.sources.engine.split_words import split_of_name
-from shardkit.sources.file_names import ending
-from shardkit.sources.formats.list_fields import read_fields
-from shardkit.sources.mask_pixels import are_coloured, images_below
-from shardkit.sources.recognising.detection.image_sets import read_lists
-from shardkit.sources.recognising.folders.first_images import has_images
-from shardkit.sources.recognising.folders.masks.matching import (
-    MAX_FOLDERS,
-    matched,
-    pairs_in,
-    pairs_in_one_folder,
-    split_of,
-    with_ends,
-)
-from shardkit.sources.recognising.folders.masks.numbered_parts import are_parts_of_data, pairs_in_each
-from shardkit.sources.recognising.folders.masks.part import CITY_IMAGES, COLOUR_FILES, Part
-from shardkit.sources.walking import children, file_or_folder, folders_in, is_folder, is_image, join, parent_of
+from shardkit.sources.file_names import ending, stem_of
+from shardkit.sources.mask_pixels import are_masks, images_below
+from shardkit.sources.recognising.folders.split_folders import mentioned_split
+from shardkit.sources.walking import children, folders_in, join
 from shardkit.storage import Folder
 
-# Names of the two folders, in any case; if there are several, the first in this order.
-_IMAGES = ("images", "image", "imgs", "img", "jpegimages")
-_MASKS = (
-    *("masks", "mask", "masks_machine", "segmentationclass", "segmentations", "segmentation", "labels"),
-    *("annotations", "gt"),
+SAYS_MASKS = re.compile(r"mask|manual|label|(?<![a-z])ann|annot|(?<![a-z])gt|seg|matte|truth", re.IGNORECASE)
+# End of a mask's stem. "_L" is CamVid's.
+_MASK_SUFFIX = re.compile(
+    r"[_-](?:masks?|seg(?:mentation)?|labels?|l|gt|anno(?:tations?)?|labelids|labeltrainids)\Z", re.IGNORECASE
 )
+# Names of folders of masks, in any case; if there are several, the first in this order.
+_USUAL = (
+    *("masks", "mask", "masks_machine", "segmentationclass", "segmentations", "segmentation", "labels"),
+    *("annotations", "annot", "gt", "labeledapproved_full"),  # the last is CamVid's
+)
+_USUAL_IMAGES = frozenset({"images", "image", "imgs", "img", "jpegimages"})
 _MASK_ENDINGS = frozenset({".bmp", ".dib", ".gif", ".png", ".tif", ".tiff"})
-_MAX_DEPTH = 3  # levels of folders that are searched for the first mask
-_VOC_LISTS = ("ImageSets", "Segmentation")
-_OF_INSTANCES = re.compile(r"segmentationobject|instances?", re.IGNORECASE)  # numbers of objects, not of classes
-_OF_SPLIT = re.compile(r"[_-]?(?:annot|annotations?|gt|labels?|masks?|seg(?:mentations?)?)", re.IGNORECASE)
-CAMVID = ("701_StillsRaw_full", "LabeledApproved_full")
-_CITY_MASKS = ("gtFine", "gtCoarse")
-_CITY_SPLITS = ("train", "val", "train_extra")  # the masks of test are dummies: the benchmark keeps the true ones
-VISTAS_VERSION = re.compile(r"v[0-9]\.[0-9]")  # folders of Mapillary Vistas, each with labels/
-# The first of these that exists: only the dataset's own script, which prepares training, makes labelTrainIds.
-_CITY_KINDS = ("_labelTrainIds", "_labelIds")
+# Images with their masks in them; numbers of objects, not of classes.
+_NO_MASKS = re.compile(r"overlay|visuali[sz]ation|contour|outline|segmentationobject|instances?", re.IGNORECASE)
+_IMAGE_SUFFIXES = ("", "_0000", "_image", "_img", "_rgb", "_sat")  # "_0000" is nnU-Net's first channel
+_SUFFIX = re.compile(r"[_-][^_-].*\Z")
+_LAST_SUFFIX = re.compile(r"[_-][^_/-]+\Z")
+_MAX_SUFFIXES = 4  # of masks of the same images, such as those of several observers
+_NUM_MATCHED = 400  # files whose stems are compared
+_MIN_MATCHED = 0.8  # of the masks
+_MAX_FOLDERS = 12  # folders next to each other that may be pairs
+_MAX_DEPTH = 3  # levels of folders that may each hold pairs
+# imagesTr/ of nnU-Net, DUTS-TR/
+_SHORT_SPLIT = re.compile(r"(?:(?<=[a-z])|(?<=[-_]))(Tr|TR|Va|VA|Ts|TS|Te|TE)\Z")
+_SHORT = {"tr": "train", "va": "validation", "ts": "test", "te": "test"}
 
 
-def find_pairs(folder: Folder, *, is_explicit: bool) -> tuple[Part, ...]:
-    """Return the pairs of folders; those of a split without masks too, so that its images are rejected, not lost."""
-    trimaps = "annotations/trimaps"
-    if is_explicit and is_folder(folder, trimaps) and _is_oxford_pets(folder):
-        return (Part("images", trimaps, None, with_splits=False, lists="annotations"),)
+@dataclass(frozen=True, slots=True)
+class Part:
+    """A part of the source: a folder of images and the folder of their masks.
+
+    Attributes:
+        images: Path of the images.
+        masks: Path of the masks; the same if they are in one folder.
+        split: The split of all these images; None if the source gives none.
+        with_splits: Whether the first folder level below both is the split.
+        image_suffix: End of every image's stem, which is no part of the name.
+        mask_suffix: End of every mask's stem; files with another end are no masks. '' if masks have the usual names.
+        mask_ending: Ending of every mask's file; '' for any.
+        image_prefix: Beginning of the name of every image, which is no part of the stem: img_1.jpg and seg_1.png.
+        mask_prefix: Beginning of the name of every mask.
+    """
+
+    images: str
+    masks: str
+    split: str | None = None
+    with_splits: bool = False
+    image_suffix: str = ""
+    mask_suffix: str = ""
+    mask_ending: str = ""
+    image_prefix: str = ""
+    mask_prefix: str = ""
+
+    @property
+    def glob(self) -> str:
+        """What hides the masks, as for `ignore`."""
+        if self.images == self.masks:
+            return f"*{self.mask_suffix}{self.mask_ending or '.*'}"
+        return f"{posixpath.basename(self.masks)}/"
+
+    def masks_of(self, folder: Folder) -> Iterator[str]:
+        """Yield the paths of the masks."""
+        for path in images_below(folder, self.masks):
+            stem = stem_of(path)
+            ends = stem.endswith(self.mask_suffix) and path.endswith(self.mask_ending)
+            if ends and stem.startswith(self.mask_prefix):
+                yield path
+
+
+def find_pairs(folder: Folder) -> list[Part]:
+    """Return the pairs of a source; of several folders with masks of the same images, the first."""
     names = folders_in(folder)
-    splits = [(name, split) for name in names if (split := split_of_folder(name))]
-    found = tuple(part for name, split in splits if (part := _pair(folder, name, split)))
-    if len({part.split for part in found if part.masks is not None}) > 1:  # before images/ of all of them next to these
-        return _without_bare_tests(found)
-    if CITY_IMAGES in names and (cities := tuple(_cityscapes(folder))):
-        return cities
-    if set(CAMVID) <= set(names):
-        return (Part(*CAMVID, None, with_splits=False),)
-    if part := _pair(folder, "", None):
-        return (_with_lists(folder, part),)
-    if any(part.masks is not None for part in found):
-        return _without_bare_tests(found)
-    if beside := tuple(_beside_splits(folder, names, splits)):
-        return _without_bare_tests(beside)
-    return _by_content(folder, names, is_explicit=is_explicit) or found
-
-
-def _is_oxford_pets(folder: Folder) -> bool:
-    """Return whether a folder has the lists of Oxford-IIIT Pet, which give the splits: ``Abyssinian_100 1 1 1``."""
-    path = "annotations/list.txt"
-    if not is_folder(folder, "images") or file_or_folder(folder, path) is None:
-        return False
-    lines = (fields.values for fields in read_fields(folder, path) if not fields.values[0].startswith("#"))
-    name, *numbers = next(lines, [""])
-    return len(numbers) == 3 and all(map(str.isdecimal, numbers)) and "_" in name
-
-
-def _without_bare_tests(parts: tuple[Part, ...]) -> tuple[Part, ...]:
-    """Return the parts without test images that have no masks: benchmarks keep them."""
-    return tuple(part for part in parts if part.masks is not None or part.split != "test")
-
-
-def _by_content(folder: Folder, names: list[str], *, is_explicit: bool) -> tuple[Part, ...]:
-    """Return the pairs of folders whose names are not known, and folders that hold images and their masks."""
-    if not is_explicit and are_parts_of_data(folder, names):
-        is_explicit = True
-        if len(names) > MAX_FOLDERS and (found := tuple(pairs_in_each(folder, names))):
-            return found
-    if len(names) > MAX_FOLDERS:
-        return tuple(pairs_in_one_folder(folder, "", _MAX_DEPTH, any_end=True)) if is_explicit else ()
-    found = tuple(pairs_in(folder, "", None, by_names=not is_explicit))
-    divided = tuple(part for name in names if found and (own := split_of(name)) for part in pairs_in(folder, name, own))
-    if len({part.split for part in divided}) > 1:
-        return divided  # images/ of all splits next to these
-    # Folders that are no splits may be classes, each with its masks.
-    inner = [name for name in names if is_explicit or split_of(name)]
-    for name in inner if not found and len(names) > 1 else ():  # the only folder is opened like the source
-        split = split_of(name)
-        deeper = folders_in(folder, name) if is_explicit and split else []
-        by_names = not is_explicit
-        below = tuple(p for one in deeper for p in pairs_in(folder, join(name, one), split, by_names=by_names))
-        found += tuple(pairs_in(folder, name, split, by_names=by_names)) or below
-    for path in ["", *(names if len(names) == 1 else inner)] if not found else ():
-        if not path or not folders_in(folder, path):
-            found += tuple(pairs_in_one_folder(folder, path, any_end=is_explicit))
-    if not found and is_explicit:
-        found = tuple(_among_images(folder, names)) or tuple(pairs_in_one_folder(folder, "", _MAX_DEPTH, any_end=True))
+    splits = [name for name in names if split_of(name)]
+    found = [part for name in splits for part in _pairs_below(folder, name, split_of(name), _MAX_DEPTH)]
+    if len({part.split for part in found}) < 2:  # before images/ of all splits next to these
+        found = [*_pairs_below(folder, "", None, 0)] or found
+        if len(names) == 1:  # opened like the source
+            found = found or [*pairs_in_one_folder(folder, names[0])]
+        found = found or [*_pairs_below(folder, "", None, _MAX_DEPTH if len(names) > 1 else 0)]
     # Images to learn from without masks, as for anomalies, have other labels.
-    if not is_explicit and {one.split for one in found} == {"test"} and "train" in map(split_of, names):
-        return ()
-    # The file is about the masks in colours, if some are.
-    if not {one.name for one in children(folder)}.isdisjoint(
-        COLOUR_FILES
-    ):  # it is about the masks in colours, if some are
-        found = tuple(sorted(found, key=lambda one: not are_coloured(folder, one.masks_of(folder))))
-    found = tuple({one.images: one for one in reversed(found)}.values())[::-1]  # `rivals` has the others
-    return (_with_lists(folder, found[0]),) if len(found) == 1 and found[0].split is None else found
+    if {one.split for one in found} == {"test"} and "train" in map(split_of, splits):
+        return []
+    by_images = {one.images: one for one in reversed(found)}
+    by_masks = {(one.masks, one.mask_suffix, one.mask_ending): one for one in by_images.values()}
+    return [one for one in found if one in by_masks.values()]
 
 
-def _among_images(folder: Folder, names: list[str]) -> Iterator[Part]:
-    """Yield folders of images with a folder of masks in them: photos/1.jpg and photos/painted/1.png."""
-    for path in ("", *names):
-        for inner in folders_in(folder, path) if has_images(folder, path) else ():
-            part = matched(folder, Part(path, join(path, inner), split_of(path) if path else None, with_splits=False))
-            if part is not None:
+def _pairs_below(folder: Folder, path: str, split: str | None, depth: int) -> Iterator[Part]:
+    """Yield the pairs in a folder; else those in each folder below, if the first one has some."""
+    found = [*_pairs_next_to(folder, path, split)]
+    if not found:
+        found = [replace(one, split=split) for one in pairs_in_one_folder(folder, path)]
+    yield from found
+    inner = sorted(folders_in(folder, path), key=lambda name: split_of(name) != "train") if depth else []
+    for name in inner if not found else ():
+        below = [*_pairs_below(folder, join(path, name), split or split_of(name), depth - 1)]
+        yield from below
+        if not below and name == inner[0]:
+            return
+
+
+def _pairs_next_to(folder: Folder, base: str, split: str | None) -> Iterator[Part]:
+    """Yield the pairs of folders in a folder, or in folders that are alone in these."""
+    names = folders_in(folder, base)
+    if not 1 < len(names) <= _MAX_FOLDERS:
+        return
+    plain = [join(base, name) for name in names]
+    inner = [path for one in plain for path in _without_wrapper(folder, one)]
+    for paths, any_start in itertools.product((plain, inner) if inner != plain else (plain,), (False, True)):
+        found = [*_pairs_among(folder, base, paths, split, any_start=any_start)]
+        yield from found
+        if found:
+            return
+
+
+def _pairs_among(folder: Folder, base: str, paths: list[str], split: str | None, *, any_start: bool) -> Iterator[Part]:
+    said = [path for path in paths if SAYS_MASKS.search(path[len(base) :]) and not _NO_MASKS.search(path[len(base) :])]
+    said.sort(key=lambda path: _USUAL.index(_name(path)) if _name(path) in _USUAL else len(_USUAL))
+    others = [path for path in paths if path not in said and not _NO_MASKS.search(path[len(base) :])]
+    for masks in said or others:
+        for images in _images_of(masks, others):
+            part = _part(folder, images, masks, split)
+            if found := _matched(folder, part, any_start=any_start, is_said=bool(said)):
+                yield found
+
+
+def _name(path: str) -> str:
+    return posixpath.basename(path).lower()
+
+
+def _images_of(masks: str, others: list[str]) -> list[str]:
+    """Return the folders that may hold the images of a folder of masks, the likely ones first.
+
+    train/1.png is no image of val_labels/1.png next to train_labels/.
+    """
+    name = posixpath.basename(masks)
+    alike = [path for path in others if name.startswith(posixpath.basename(path)) and path != masks]
+    same = [path for path in others if path != masks and split_inside(posixpath.basename(path)) == split_inside(name)]
+    rest = [path for path in others if path != masks]
+    return alike or sorted(same or rest, key=lambda path: _name(path) not in _USUAL_IMAGES)
+
+
+def _part(folder: Folder, images: str, masks: str, split: str | None) -> Part:
+    inner = folders_in(folder, images)
+    with_splits = split is None and bool(inner) and all(map(split_of_name, inner))
+    own = split or (None if with_splits else split_of(posixpath.basename(images)))
+    return Part(images, masks, own, with_splits)
+
+
+def _without_wrapper(folder: Folder, path: str) -> list[str]:
+    """Return a folder; the only folder in it if it holds nothing else, and then the folders in that one."""
+    entries = children(folder, path)
+    if len(entries) != 1 or not entries[0].is_folder or split_of(entries[0].name):
+        return [path]
+    inner = join(path, entries[0].name)
+    below = children(folder, inner)
+    if below and len(below) <= _MAX_FOLDERS and all(one.is_folder and not split_of(one.name) for one in below):
+        return [join(inner, one.name) for one in below]
+    return [inner]
+
+
+def _matched(folder: Folder, part: Part, *, any_start: bool, is_said: bool) -> Part | None:
+    """Return a pair of folders with the ends of its names; None if they are no pair, by their names or pixels."""
+    images, masks = ([*itertools.islice(images_below(folder, one), _NUM_MATCHED)] for one in (part.images, part.masks))
+    name = _name(part.masks)  # trainannot/ next to train/
+    is_called_so = name in _USUAL or name.removeprefix(_name(part.images)).strip("_-") in _USUAL
+    is_usual = is_called_so and all(ending(path) in _MASK_ENDINGS for path in masks)
+    found = _with_ends(part, images, masks, any_start=any_start, is_usual=is_usual, may_have_ends=is_said)
+    if found is None or is_usual:
+        return found
+    return found if are_masks(folder, masks) and not are_masks(folder, images[:2]) else None
+
+
+def _with_ends(
+    part: Part, images: list[str], masks: list[str], *, any_start: bool, is_usual: bool, may_have_ends: bool
+) -> Part | None:
+    """Return a pair of folders with the ends of its images' and masks' names; None if the names do not agree.
+
+    With `any_start`, names may begin with other words: img_1.jpg and seg_1.png.
+    """
+    names = {_stem_in_part(path[len(part.masks) + 1 :], part) for path in masks}
+    stems = [_stem_in_part(path[len(part.images) + 1 :], part) for path in images]
+    most = _MIN_MATCHED * len(names)
+    if not names or not stems:
+        return None
+    usual = dict.fromkeys(["", *sorted(found[0] for name in names if (found := _MASK_SUFFIX.search(name)))])
+    counts = {
+        (suffix, end): len(_without_end(names, end) & _without_end(stems, suffix))
+        for suffix in (_IMAGE_SUFFIXES if may_have_ends else ("",))
+        for end in (usual if may_have_ends else ("",))
+    }
+    (suffix, end), num = max(counts.items(), key=lambda one: one[1])
+    if num >= most or (is_usual and num):
+        return replace(part, image_suffix=suffix, mask_suffix=end)
+    ends = _common_end(stems), _common_end(names)
+    bare_stems = {stem.removesuffix(ends[0]) for stem in stems}
+    bare_names = {name.removesuffix(ends[1]) for name in names}
+    if may_have_ends and any(ends) and len(bare_stems & bare_names) >= most:
+        return replace(part, image_suffix=ends[0], mask_suffix=ends[1])
+    starts = _common_start(bare_stems), _common_start(bare_names)
+    without = (
+        {_without_start(one, start) for one in some}
+        for some, start in zip((bare_stems, bare_names), starts, strict=True)
+    )
+    if not (any_start and may_have_ends) or not all(starts) or len(set.intersection(*without)) < most:
+        return None
+    return replace(part, image_suffix=ends[0], mask_suffix=ends[1], image_prefix=starts[0], mask_prefix=starts[1])
+
+
+def _without_end(stems: Collection[str], end: str) -> set[str]:
+    return {stem.removesuffix(end) for stem in stems if stem.endswith(end)}
+
+
+def _common_end(stems: Collection[str]) -> str:
+    """Return the end of all stems from a separator on, such as ``_training``; '' for none."""
+    backwards = posixpath.commonprefix([stem[::-1] for stem in stems]) if len(stems) > 1 else ""
+    end = _SUFFIX.search(backwards[::-1])
+    return end[0] if end else ""
+
+
+def _common_start(stems: Collection[str]) -> str:
+    """Return the beginning of all names up to their numbers, such as ``img_``; '' for none."""
+    common = posixpath.commonprefix([posixpath.basename(stem) for stem in stems]) if len(stems) > 1 else ""
+    return common.rstrip("0123456789")
+
+
+def _without_start(stem: str, start: str) -> str:
+    above, name = posixpath.split(stem)
+    return join(above, name.removeprefix(start))
+
+
+def pairs_in_one_folder(folder: Folder, path: str) -> Iterator[Part]:
+    """Yield the pairs in a folder, by suffix: ``1_sat.jpg`` and ``1_mask.png``, ``1.bmp`` and ``1_m.bmp``.
+
+    An end of several words may be one of masks, too: ``1_cp_masks.png``, which numbers cells.
+    """
+    paths = [*itertools.islice(images_below(folder, path, 0), _NUM_MATCHED)]
+    by_stem = {posixpath.splitext(one)[0]: one for one in paths}
+    if part := _of_same_stems(folder, path, paths):
+        yield part
+        return
+    suffixes = {found[0] for stem in by_stem if (found := _MASK_SUFFIX.search(stem))}
+    # The end that follows the stem of another image.
+    last = {end[0] for stem in by_stem if (end := _LAST_SUFFIX.search(stem)) and stem[: end.start()] in by_stem}
+    several = {stem[i:] for stem in by_stem for i in _separators(stem) if stem[:i] in by_stem}
+    for ends in (suffixes or last, several):
+        parts = [*_with_ends_of_masks(folder, path, by_stem, ends)] if 0 < len(ends) <= _MAX_SUFFIXES else []
+        yield from parts
+        if parts:
+            return
+
+
+def _separators(stem: str) -> list[int]:
+    return [i for i, character in enumerate(stem) if character in "_-" and i > stem.rfind("/") + 1]
+
+
+def _with_ends_of_masks(folder: Folder, path: str, by_stem: dict[str, str], suffixes: set[str]) -> Iterator[Part]:
+    """Yield the pairs in a folder with some ends of the masks' stems."""
+    images = [stem for stem in by_stem if not stem.endswith(tuple(suffixes))]
+    for suffix, image_suffix in itertools.product(sorted(suffixes), _IMAGE_SUFFIXES):
+        masks = {stem.removesuffix(suffix) for stem in by_stem if stem.endswith(suffix)}
+        paired = [one for one in images if one.endswith(image_suffix) and one.removesuffix(image_suffix) in masks]
+        if len(paired) >= _MIN_MATCHED * max(len(images), len(masks)):
+            part = Part(path, path, image_suffix=image_suffix, mask_suffix=suffix)
+            if are_masks(folder, part.masks_of(folder)) and not are_masks(folder, [by_stem[one] for one in paired[:2]]):
                 yield part
 
 
-def _with_lists(folder: Folder, part: Part) -> Part:
-    """Return a pair with its lists of splits: of Pascal VOC, or next to the folders."""
-    sets = [name for name in folders_in(folder, _VOC_LISTS[0]) if read_lists(folder, join(_VOC_LISTS[0], name))]
-    sets = [_VOC_LISTS[1]] if _VOC_LISTS[1] in sets else sets if len(sets) == 1 else []
-    candidates = [*(join(_VOC_LISTS[0], name) for name in sets), ""]
-    return replace(part, lists=next((path for path in candidates if _are_lists(folder, path, part.images)), None))
-
-
-def rivals(folder: Folder, part: Part) -> list[Part]:
-    """Return other folders next to a pair's, with masks of the same images by their names and pixels."""
-    if part.masks is None or part.is_cityscapes:
-        return []
-    if part.is_one_folder:
-        return [one for one in pairs_in_one_folder(folder, part.images) if one.mask_suffix != part.mask_suffix]
-    base = parent_of(part.images)
-    names = [name for name in folders_in(folder, base) if join(base, name) not in part.folders]
-    known = {*_IMAGES, *_MASKS}
-    others = [name for name in names if name.lower() not in known and not _OF_INSTANCES.search(name)]
-    if len(others) > MAX_FOLDERS or parent_of(part.masks) != base:
-        return []
-    found = (
-        matched(folder, replace(part, masks=join(base, name), mask_suffix="", image_prefix="", mask_prefix=""))
-        for name in others
-    )
-    # The same masks in colours are for people.
-    is_grey = not are_coloured(folder, part.masks_of(folder))
-    return [one for one in found if one and not (is_grey and are_coloured(folder, one.masks_of(folder)))]
-
-
-def _pair(folder: Folder, base: str, split: str | None) -> Part | None:
-    names = {name.lower(): name for name in folders_in(folder, base)}
-    images = next((join(base, names[name]) for name in _IMAGES if name in names), None)
-    if images is None:
-        return None
-    versions = sorted(filter(VISTAS_VERSION.fullmatch, names), reverse=True)
-    candidates = [join(base, names[name]) for name in _MASKS if name in names]
-    candidates += [join(base, version, "labels") for version in versions]
-    masks = next((path for path in candidates if _holds_masks(folder, path, _MAX_DEPTH)), None)
-    if not base and masks is None:
-        return None
-    inner = folders_in(folder, images)
-    if masks and not inner and len(below := folders_in(folder, masks)) == 1 and not _has_image(folder, masks):
-        masks = join(masks, below[0])  # annotations/trimaps/
-    part = Part(images, masks, split, with_splits=split is None and bool(inner) and all(map(split_of_name, inner)))
-    return (with_ends(folder, part) if masks else None) or part
-
-
-def _has_image(folder: Folder, path: str) -> bool:
-    return next(images_below(folder, path, 0), None) is not None
-
-
-def _are_lists(folder: Folder, path: str, images: str) -> bool:
-    """Return whether a folder has split lists; those next to the images must name the first of them."""
-    lists = read_lists(folder, path)
-    if path or not lists:
-        return bool(lists)
-    if not any("train" in splits for splits in lists.values()):
-        return False  # the images that such lists leave out are those for training
-    there = {listed_stem(entry.name, images) for entry in children(folder, images) if not entry.is_folder}
-    return not there.isdisjoint(listed_stem(line, images) for line in lists)
-
-
-def listed_stem(line: str, images: str) -> str:
-    """Return the stem that a line of a split list means: ``1``, ``1.jpg``, ``images/1.jpg`` or that and its mask."""
-    fields = line.split()
-    path = fields[0] if len(fields) > 1 and all(map(is_image, fields)) else line
-    stem, end = posixpath.splitext(path.removeprefix("./").lstrip("/").removeprefix(f"{images}/"))
-    return stem if end.lower() in IMAGE_ENDINGS else stem + end
-
-
-def _beside_splits(folder: Folder, names: list[str], splits: list[tuple[str, str]]) -> Iterator[Part]:
-    """Yield pairs such as train/ and trainannot/; none unless a folder of masks is there."""
-    masks_of = {
-        name: mask
-        for name, _ in splits
-        for mask in names
-        if mask.startswith(name) and _OF_SPLIT.fullmatch(mask[len(name) :]) and _holds_masks(folder, mask, 0)
-    }
-    if masks_of:
-        yield from (Part(name, masks_of.get(name), split, with_splits=False) for name, split in splits)
-
-
-def _cityscapes(folder: Folder) -> Iterator[Part]:
-    masks = next((name for name in _CITY_MASKS if is_folder(folder, name)), None)
-    if masks is None:
-        return
-    for name in _CITY_SPLITS:
-        kind = _city_kind(folder, join(masks, name))
-        if kind and is_folder(folder, join(CITY_IMAGES, name)):
-            split = split_of_folder(name) or name
-            suffixes = (f"_{CITY_IMAGES}", f"_{masks}{kind}")
-            yield Part(join(CITY_IMAGES, name), join(masks, name), split, False, None, *suffixes)  # noqa: FBT003
-
-
-def _city_kind(folder: Folder, path: str) -> str | None:
-    for city in folders_in(folder, path):
-        names = [entry.name for entry in children(folder, join(path, city)) if ending(entry.name) == ".png"]
-        if found := [kind for kind in _CITY_KINDS if any(name.endswith(f"{kind}.png") for name in names)]:
-            return found[0]
+def _of_same_stems(folder: Folder, path: str, paths: list[str]) -> Part | None:
+    """Return the pair in a folder whose masks differ from the images in their endings only: ``1.jpg`` and ``1.png``."""
+    by_ending: dict[str, dict[str, str]] = {}
+    for one in paths:
+        stem, kind = posixpath.splitext(one)
+        by_ending.setdefault(kind, {})[stem] = one
+    for images, masks in itertools.permutations(by_ending, 2) if len(by_ending) == 2 else ():
+        common = [stem for stem in by_ending[images] if stem in by_ending[masks]]
+        if len(common) < _MIN_MATCHED * max(map(len, by_ending.values())):
+            return None
+        pair = ([by_ending[kind][stem] for stem in common] for kind in (images, masks))
+        if not are_masks(folder, next(pair)[:2]) and are_masks(folder, next(pair)):
+            return Part(path, path, mask_ending=masks)
     return None
 
 
-def _holds_masks(folder: Folder, path: str, depth: int) -> bool:
-    """Return whether the first image in a folder, or in the first of its folders that has one, may be a mask."""
-    entries = children(folder, path)
-    kinds = [ending(entry.name) for entry in entries if not entry.is_folder]
-    if images := [kind for kind in kinds if kind in IMAGE_ENDINGS]:
-        return images[0] in _MASK_ENDINGS
-    if depth == 0 or kinds:
-        return False
-    return any(_holds_masks(folder, join(path, entry.name), depth - 1) for entry in entries if entry.is_folder)
+def _stem_in_part(below: str, part: Part) -> str:
+    """Return the stem of a path below the part's folder; images/val/1.jpg and masks/validation/1.png have one."""
+    stem = posixpath.splitext(below)[0]
+    first, separator, rest = stem.partition("/")
+    return f"{split_inside(first) or first}/{rest}" if part.with_splits and separator else stem
+
+
+def split_inside(name: str) -> str | None:
+    """Return the split that a folder in a folder of images or masks means, such as ``train_segmentations``."""
+    return split_of_name(name) or mentioned_split(name)
+
+
+def split_of(name: str) -> str | None:
+    """Return the split that a folder's name means, such as ``imagesTr``; None if it means none."""
+    short = _SHORT_SPLIT.search(name)
+    return _SHORT[short[1].lower()] if short else split_of_name(name)

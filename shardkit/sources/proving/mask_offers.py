@@ -1,0 +1,48 @@
+"""Other readings of images with masks: their folders as classes instead, or other masks of the same images."""
+
+import posixpath
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+
+from shardkit.naming import first_of, printable
+from shardkit.sources.context import Opening
+from shardkit.sources.engine.masks import mask_paths
+from shardkit.sources.ignoring.filtered_folder import FilteredFolder, IgnoreGlob
+from shardkit.sources.readings.paths import below
+from shardkit.sources.readings.values import Labels, Paired, PathPart, Reading
+from shardkit.sources.recognising.folders.masks.class_names import find_palette
+from shardkit.sources.recognising.folders.masks.pairs import find_pairs
+from shardkit.sources.recognising.folders.masks.reading import reading_of
+
+_MAX_OTHERS = 3
+_MAX_SHOWN = 3
+
+
+def instead_of_masks(
+    opening: Opening, reading: Reading, origin: Paired, paths: Sequence[str]
+) -> Iterator[tuple[Reading, str]]:
+    """Yield readings by the folders of the images, and with the masks that are found if the others are hidden."""
+    root = reading.images.root
+    folder = opening.below(root).folder if root else opening.folder
+    globs = tuple(dict.fromkeys(part.glob for part in find_pairs(folder)))
+    masks = mask_paths(origin)
+    included = [IgnoreGlob(text) for text in reading.images.include]
+    inside = [path[len(root) + 1 :] if root else path for path in paths if not root or path.startswith(f"{root}/")]
+    images = [path for path in inside if not masks.is_mask(path)]
+    parts = [path.split("/")[:-1] for path in images if not included or any(one.matches(path) for one in included)]
+    used = reading.split.path if isinstance(reading.split, PathPart) else None
+    for i in reversed(range(min(map(len, parts), default=0))):
+        names = sorted({one[i] for one in parts})
+        if len(names) > 1 and i != used:
+            label = Labels(PathPart(i))
+            classes = replace(reading, label=label, mask=None, classes=(), ignore=(*reading.ignore, *globs))
+            shown = first_of([f"{printable(name)}/" for name in names], _MAX_SHOWN)
+            yield classes, f"the class is {shown}, without the masks"
+    for _ in range(_MAX_OTHERS):
+        seen = FilteredFolder(folder, tuple(map(IgnoreGlob, globs)))
+        if not (found := find_pairs(seen)):
+            return
+        other = reading_of(seen, found, find_palette(seen, found)[0])
+        shown = first_of(sorted({f"{printable(posixpath.basename(part.masks))}/" for part in found}), _MAX_SHOWN)
+        yield replace(below(other, root), ignore=(*reading.ignore, *globs)), f"the masks are those in {shown}"
+        globs = tuple(dict.fromkeys((*globs, *(part.glob for part in found))))
