@@ -1,5 +1,5 @@
-"""Find the files of boxes and their images: a package or a module for each format.
+"""Find the files of boxes and their images.
 
-What they share is in `found_files`, which opens what was found as a reading; in `files_of_images`, for formats with a
-file for each image; in `image_paths` and in `rows`.
+`of_many_images` finds files with a record for each image, `of_one_image` those that are about one image each. The
+beginning of a file tells its format. What a format alone knows is in `coco`, `yolo`, `box_tables`, `image_sets`.
 """

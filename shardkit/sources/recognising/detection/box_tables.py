@@ -4,10 +4,12 @@ All rows of an image are one example, in the table's order; they need not be nex
 names many more images than people download: those that are not there are counted as skipped, not rejected.
 """
 
+import contextlib
 import json
 import posixpath
 import re
 from collections.abc import Sequence
+from dataclasses import replace
 from itertools import islice
 
 from shardkit.errors import DataError
@@ -37,6 +39,7 @@ from shardkit.sources.readings.values import Annotation, Images, Listed, Reading
 from shardkit.sources.recognising.claims.searching import candidates
 from shardkit.sources.recognising.detection.image_paths import split_of
 from shardkit.sources.recognising.detection.of_many_images import FoundFile, locate, refuse_other_export
+from shardkit.sources.recognising.lists.class_names import find_class_names
 from shardkit.sources.walking import file_or_folder, files_in, join, parent_of
 from shardkit.storage import Folder
 
@@ -121,6 +124,8 @@ def open_box_tables(opening: Opening) -> Source:
     opened = [_open_table(opening, path) for path in paths]
     root, names, first = opened[0][0], opened[0][2], opened[0][1]
     tables = [table for _, table, _ in opened]
+    if len(tables) > 1 and not any("label" in table.options for table in tables):
+        tables = _with_classes_of_folders(folder, tables)
     splits = {table.path: table.split for table in tables if table.split is not None}
     if splits == {first.path: "train"} and len(tables) == 1:  # the only table is often called so: splits can divide it
         splits = {}
@@ -142,6 +147,19 @@ def open_box_tables(opening: Opening) -> Source:
         without_annotation=opening.options.without_annotation or "reject",
     )
     return open_reading(opening, reading, name=LAYOUTS["box-table"].title, is_strict=False, remark=remark)
+
+
+def _with_classes_of_folders(folder: Folder, tables: list[FoundFile]) -> list[FoundFile]:
+    """Return tables without classes with the class that each one's folder is of; as they are if a folder is a split."""
+    names = [posixpath.basename(parent_of(table.path)) for table in tables]
+    if len(set(names)) < len(names) or any(map(split_of_folder, names)):
+        return tables
+    with contextlib.suppress(DataError):  # a file of class names that counts otherwise
+        known, first, _ = find_class_names(folder, ["", parent_of(parent_of(tables[0].path))], set(names))
+        names = [known[int(name) - first] for name in names] if known else names
+    return [
+        replace(table, options={**table.options, "one_class": name}) for table, name in zip(tables, names, strict=True)
+    ]
 
 
 def _open_table(opening: Opening, path: str) -> tuple[Folder, FoundFile, str]:

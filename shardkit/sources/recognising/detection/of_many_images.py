@@ -193,8 +193,12 @@ def _find(folder: Folder, *, layout: Layout) -> list[str]:
     return [first, *(path for path in others if file_or_folder(folder, path))]
 
 
+def _has(folder: Folder, *, layout: Layout) -> bool:
+    return bool(_find(folder, layout=layout))
+
+
 has_cvat, has_label_studio, has_wider_face = (
-    partial(_find, layout=layout) for layout in ("cvat", "label-studio", "wider-face")
+    partial(_has, layout=layout) for layout in ("cvat", "label-studio", "wider-face")
 )
 
 

@@ -103,7 +103,11 @@ is_kitti, is_box_texts, has_labelme, has_files_of_images = (
 def is_voc(folder: Folder) -> bool:
     """Return whether a folder has Pascal VOC's XML files next to their images, or next to the folder of images."""
     _, found = find_folders(folder, "voc") or (VOC, {})
-    return any(images in {*_with_usual_names(folder, place), place} for place, images in found.items())
+    return any(
+        images in [*_with_usual_names(folder, place)]
+        or (images == place and (not place or split_of_folder(posixpath.basename(place))))
+        for place, images in found.items()
+    )
 
 
 def has_voc_files(folder: Folder) -> bool:
@@ -111,7 +115,11 @@ def has_voc_files(folder: Folder) -> bool:
     tops = folders_in(folder)
     if tops and all(map(may_mean_split, tops)):
         return False  # each may be a source
-    for path, names in files_by_kind(folder, None, frozenset({".xml"})):
+    found = list(files_by_kind(folder, None, frozenset({".xml"})))
+    own = [path for path, _ in found if path and any(_with_usual_names(folder, path))]
+    if own and (len(found) == 1 or any(_image_sets(folder, dict.fromkeys(own, ""))[0])):
+        return False  # a wrapper, or a source whose lists give the splits
+    for path, names in found:
         heads = [read_head(folder, join(path, name)) for name in names[:: max(1, len(names) // _TRIED)]]
         if any(looks_like(head, rb"<annotation[\s>]", b"<bndbox>") for head in heads):
             return not _have_other_classes(heads)
@@ -144,7 +152,7 @@ def find_folders(
     folder: Folder, layout: Layout, *, is_stated: bool = False
 ) -> tuple[ImageFormat, dict[str, str | None]] | None:
     """Return the format of a layout's files, and the folders that have some, with the folder of the images of each."""
-    places = list(dict.fromkeys(_places(folder)))
+    places = list(dict.fromkeys(_places(folder, is_deep=_FORMATS[layout][0].ending == ".json")))
     for kind in _FORMATS[layout]:
         having = (place for place in places if _has_files(folder, place, kind, is_stated=is_stated))
         found = {place: _images_of(folder, place, kind, places) for place in having}
@@ -155,8 +163,11 @@ def find_folders(
     return None
 
 
-def _places(folder: Folder) -> Iterator[str]:
-    """Yield the folders that may have such files; others are not listed, because they may hold many images."""
+def _places(folder: Folder, *, is_deep: bool) -> Iterator[str]:
+    """Yield the folders that may have such files; others are not listed, because they may hold many images.
+
+    With `is_deep`, folders of other names may be around them, such as those of a project's datasets.
+    """
     names = folders_in(folder)
     bases = ["", *(name for name in names if split_of_folder(name) or _BASE.fullmatch(name))]
     for name in names:
@@ -166,7 +177,10 @@ def _places(folder: Folder) -> Iterator[str]:
         yield base
         for name in _likely(folder, base):
             yield join(base, name)
-            most = _MAX_INNER if _OF_FILES.fullmatch(name) else _MAX_FOLDERS
+            is_likely = _OF_FILES.fullmatch(name) is not None
+            most = _MAX_INNER if is_likely else _MAX_FOLDERS
+            if not (is_likely or is_deep or split_of_folder(name)):
+                continue
             yield from (join(base, name, inner) for inner in _likely(folder, join(base, name), most))
     yield from (path for path in _DEEP if is_folder(folder, path))
 

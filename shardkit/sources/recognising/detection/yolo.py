@@ -138,7 +138,7 @@ def _of_yaml(folder: Folder, root: Folder, yaml_path: str, *, is_root: bool) -> 
         return file_or_folder(root, path) is not None
 
     own = "" if is_root else parent_of(yaml_path)
-    at = own if data.base in {"", "."} else _resolve(root.url, own, data.base, exists, may_drop=False)
+    at = own if data.base in {"", "."} else _resolve(root.url, own, data.base, exists)
     found = _Found(yaml_path, base=own if at is None else at)
     splits: dict[str, str] = {}
     for split, entry in data.entries:
@@ -172,19 +172,18 @@ def _remedy(folder: Folder, base: str) -> str:
     return f"correct the entry, or give the folder that it starts at with {named('root')}"
 
 
-def _resolve(root: str, at: str, entry: str, exists: Callable[[str], bool], *, may_drop: bool = True) -> str | None:
+def _resolve(root: str, at: str, entry: str, exists: Callable[[str], bool]) -> str | None:
     """Return the path below the source that an entry means; None if there is none.
 
     A relative entry starts at `at`; leading ``../`` are dropped if nothing is there, because Roboflow writes too many.
-    An absolute entry is below the source, or the dataset was moved: then its longest end that exists counts, if it may
-    drop folders.
+    An absolute entry is below the source, or the dataset was moved: then its longest end that exists counts.
     """
     entry = entry.strip().replace("\\", "/")
     if entry.startswith(f"{root}/"):
         tried = [entry[len(root) + 1 :]]
     elif entry.startswith("/") or entry[1:3] == ":/":
         parts = [part for part in path_parts(entry) if part != ".."]
-        tried = ["/".join(parts[start:]) for start in range(len(parts))] if may_drop else []
+        tried = ["/".join(parts[start:]) for start in range(len(parts))]
     else:
         kept = re.sub(r"^(?:\.\./)+", "", posixpath.normpath(entry))
         tried = [join(at, entry), join(at, kept), kept]
