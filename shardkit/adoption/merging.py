@@ -35,6 +35,8 @@ _LABELS = {
     "masks": (own.MASK, own.MASK_FEATURE),
     "objects": (own.OBJECT_LABELS, own.CLASS_LABELS),
 }
+_MAX_CLASSES = 1_000_000  # a number above is an id, and every class has a name and counts in the manifest
+_LABELLED = {"class", "classes", "objects"}
 
 
 class Merged(NamedTuple):
@@ -191,10 +193,6 @@ def _features(
 def _column(count: FeatureCount, *, is_list: bool) -> Feature:
     role: Literal["text", "scalar"] = "text" if count.kind == "bytes" else "scalar"
     return Feature(dtype=_DTYPES[count.kind], role=role, shape=(None,) if is_list else ())
-
-
-_MAX_CLASSES = 1_000_000  # a number above is an id, and every class has a name and counts in the manifest
-_LABELLED = {"class", "classes", "objects"}
 
 
 class ClassNames(NamedTuple):

@@ -49,23 +49,14 @@ _Path = str | os.PathLike[str]
 
 
 class Settled(NamedTuple):
-    """A source whose reading is settled.
+    """A source whose reading is settled."""
 
-    Attributes:
-        at: Number of the source, of `ReadAllImages`.
-        prefix: What its keys begin with.
-        source: How it is read.
-        view: What the worker that settled it sees, which the others are compared with.
-        groups: Groups of its parts.
-        is_explicit: Whether the user chose how it is read.
-    """
-
-    at: int
-    prefix: str
-    source: Source
-    view: DriverView
-    groups: list[PartGroup]
-    is_explicit: bool
+    at: int  # number of the source, of `ReadAllImages`
+    prefix: str  # what its keys begin with
+    source: Source  # how it is read
+    view: DriverView  # what the worker that settled it sees, which the others are compared with
+    groups: list[PartGroup]  # groups of its parts
+    is_explicit: bool  # whether the user chose how it is read
 
 
 class ReadImages(beam.PTransform):  # type: ignore[misc] # Beam is untyped
@@ -223,11 +214,6 @@ def _totals(numbered: tuple[int, Listing]) -> Iterator[tuple[int, _Totals]]:
 
 
 def _prove(settled: Settled, totals: Mapping[int, Iterable[_Totals]]) -> tuple[int, ReadSource]:
-    """Return a source whose files are all accounted for.
-
-    Raises:
-        DataError: Some are not.
-    """
     whole = ListingTotals({}, {})
     for skipped, classes in totals[settled.at]:
         whole.add(skipped, classes)

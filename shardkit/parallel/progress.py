@@ -19,6 +19,8 @@ POLL_SECONDS = 0.5
 POLL_SHARE = 100
 
 Level: TypeAlias = Literal["info", "warning"]
+Counting = Callable[[str, int], None]
+_functions: dict[str, Counting] = {}  # of this process
 
 
 class Show(Protocol):
@@ -184,11 +186,6 @@ class _Stages:
     def _note(self, done: int, total: int | None = None, rejected: int | None = None, /) -> None:
         self._done = done
         self._shown(done, total, rejected)
-
-
-Counting = Callable[[str, int], None]
-
-_functions: dict[str, Counting] = {}  # of this process
 
 
 def count(name: str, number: int = 1) -> None:

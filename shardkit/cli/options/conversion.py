@@ -26,6 +26,12 @@ NAME_COLUMNS = 28  # minimum width of the first column: click aligns each sectio
 ALL_OPTIONS = "--help-all"
 _OF_RUN = "Run"
 _SHOWS_ALL = "shardkit.shows_all"  # key in click's `meta`
+ALSO = "also"  # the parameter with the further paths
+Command = TypeVar("Command", bound=Callable[..., Any])
+CommandName = Literal["convert", "plan", "append"]
+_MAX_CLASSES_BYTES = 16 << 20  # 16 MiB
+_QUIET = click.option("--quiet", "-q", is_flag=True, help="Print errors only.")
+_BEAM = click.argument("beam_options", nargs=-1, type=click.UNPROCESSED, metavar="[-- BEAM_OPTIONS]")
 
 
 class GroupedCommand(BeamOptionsCommand):
@@ -78,9 +84,6 @@ def _print_all(ctx: click.Context, param: click.Parameter, value: bool) -> None:
         ctx.meta[_SHOWS_ALL] = True
         click.echo(ctx.get_help(), color=ctx.color)
         ctx.exit()
-
-
-ALSO = "also"  # the parameter with the further paths
 
 
 class SeveralSourcesCommand(GroupedCommand):
@@ -149,14 +152,6 @@ def _given(ctx: click.Context, own: Collection[str]) -> Iterator[click.Parameter
         name = param.name or ""
         if name not in own and ctx.get_parameter_source(name) is click.core.ParameterSource.COMMANDLINE:
             yield param
-
-
-Command = TypeVar("Command", bound=Callable[..., Any])
-CommandName = Literal["convert", "plan", "append"]
-
-_MAX_CLASSES_BYTES = 16 << 20  # 16 MiB
-_QUIET = click.option("--quiet", "-q", is_flag=True, help="Print errors only.")
-_BEAM = click.argument("beam_options", nargs=-1, type=click.UNPROCESSED, metavar="[-- BEAM_OPTIONS]")
 
 
 class _WholeNumber(click.types.IntParamType):

@@ -24,6 +24,12 @@ LOG_FORMATS = ("text", "json")
 JSON = "json"
 _OPTION = "--log-format"
 _END_OF_OPTIONS = "--"
+LIVE_SECONDS = 0.25
+FIRST_LOG_SECONDS = 2  # a phase that ends sooner is not worth a line
+LOG_SECONDS, NUM_SOON = 5, 12  # between the first lines of a log; a log of hours has a line every 30 seconds
+LATER_LOG_SECONDS = 30
+ERASE_LINE = "\r\x1b[2K"
+_ERASE_REST = "\x1b[K"
 
 
 def log_format_of(arguments: list[str]) -> str:
@@ -85,14 +91,6 @@ class _Records(logging.Handler):
 
 def _write_traceback(kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:
     write_json("error", "".join(traceback.format_exception(kind, error, trace)))
-
-
-LIVE_SECONDS = 0.25
-FIRST_LOG_SECONDS = 2  # a phase that ends sooner is not worth a line
-LOG_SECONDS, NUM_SOON = 5, 12  # between the first lines of a log; a log of hours has a line every 30 seconds
-LATER_LOG_SECONDS = 30
-ERASE_LINE = "\r\x1b[2K"
-_ERASE_REST = "\x1b[K"
 
 
 def log_pauses() -> Iterator[float]:

@@ -6,6 +6,9 @@ from dataclasses import dataclass
 SAMPLE_SECONDS = 0.5  # the shortest time between two samples: some phases report every image
 RATE_SECONDS = 3  # a rate of less time is left out: workers finish many images at once
 WINDOW_SECONDS = 300  # the rate is that of the last 5 minutes: steady, and it follows a change
+_NAME_COLUMNS = 10  # of "extracting"
+_BAR_COLUMNS = range(10, 21)
+_BAR, _BAR_ASCII = ("━", "─"), ("#", "-")
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,11 +85,6 @@ class Progress:
             return None
         (begin, before), (end, done) = self._samples[0], self._latest
         return (done - before) / (end - begin) if end - begin >= RATE_SECONDS else None
-
-
-_NAME_COLUMNS = 10  # of "extracting"
-_BAR_COLUMNS = range(10, 21)
-_BAR, _BAR_ASCII = ("━", "─"), ("#", "-")
 
 
 def plain_line(status: Status) -> str:

@@ -45,6 +45,7 @@ from shardkit.storage import Folder
 from shardkit.storage.retry import retried
 
 _BATCH_BYTES = 8 << 20  # 8 MiB of columns: about 100,000 boxes, which take ten times as much while they are checked
+_OF_CONTENTS = {CONTENT_SHA256.name, MASK_SHA256.name, OBJECTS}
 
 
 def merge_listings(listings: Iterable[Listing], batch_rows: int) -> Iterator[Listing]:
@@ -132,9 +133,6 @@ def _with_columns(table: pa.Table, columns: dict[str, list[Any]]) -> pa.Table:
         at = table.schema.get_field_index(name)
         table = table.set_column(at, table.schema.field(at), pa.array(values, table.schema.field(at).type))
     return table
-
-
-_OF_CONTENTS = {CONTENT_SHA256.name, MASK_SHA256.name, OBJECTS}
 
 
 def check_batch(

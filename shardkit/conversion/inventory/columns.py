@@ -36,6 +36,10 @@ REJECTED_SCHEMA = pa.schema(
         pa.field("source_bytes", pa.int64(), nullable=False),
     ]
 )
+LABEL_NAMES, TARGET, MASK_PATH = "label_names", "target", "mask_path"
+_NOT_STORED = {"bbox", "label_name", "name"}  # fields of an object that are stored under other names or not at all
+# Names that a carried column must not take.
+_RESERVED = {*features.ALWAYS, features.LABEL, features.LABELS, features.MASK, OBJECTS, "weight"}
 
 
 class Reject(NamedTuple):
@@ -62,12 +66,6 @@ def inventory_schema(listing_schema: pa.Schema, *, thumbnails: bool = False) -> 
     pictures = [THUMBNAIL] if thumbnails else []
     more = [field for field in (*CHECKED_FIELDS, *masks, *boxes, *pictures) if field.name not in listing_schema.names]
     return pa.schema([*listing_schema, *more])
-
-
-LABEL_NAMES, TARGET, MASK_PATH = "label_names", "target", "mask_path"
-_NOT_STORED = {"bbox", "label_name", "name"}  # fields of an object that are stored under other names or not at all
-# Names that a carried column must not take.
-_RESERVED = {*features.ALWAYS, features.LABEL, features.LABELS, features.MASK, OBJECTS, "weight"}
 
 
 def annotation_columns(schema: pa.Schema) -> list[str]:

@@ -47,6 +47,11 @@ READING_THREADS = 32  # an object store takes 50 ms for a part, and 10 million i
 # That become one table in memory. Each has as many mappings as columns, and Linux allows a process 65,530.
 BLOCK_ROWS = 1 << 18
 _PART_VERSION = b"6"
+MERGED = f"{naming.WORK_FOLDER}/merged-inventory"
+MERGED_ROWS = 1 << 20  # of a file: 0.3 GiB of memory for the worker that merges them
+# Planning reads so many parts from a store in 13 s: 50 ms each, 32 at once. A million decoded images have 8,000 parts.
+MERGED_ABOVE = 1 << 13
+_READING_THREADS = 2  # of files with so many rows: 4 of them are ahead of the one that is added
 
 
 class ListingTotals(NamedTuple):
@@ -229,13 +234,6 @@ def find_rows(output: Folder, names: Iterable[str], keys: Collection[str]) -> It
             table = reader.read_all()
         for row in table.filter(pc.is_in(table["key"], wanted.cast(table["key"].type))).to_pylist():
             yield host, row
-
-
-MERGED = f"{naming.WORK_FOLDER}/merged-inventory"
-MERGED_ROWS = 1 << 20  # of a file: 0.3 GiB of memory for the worker that merges them
-# Planning reads so many parts from a store in 13 s: 50 ms each, 32 at once. A million decoded images have 8,000 parts.
-MERGED_ABOVE = 1 << 13
-_READING_THREADS = 2  # of files with so many rows: 4 of them are ahead of the one that is added
 
 
 def part_runs(names: Iterable[str]) -> Iterator[list[str]]:

@@ -25,6 +25,8 @@ _WHOLE_NUMBERS = {"source_bytes", "width", "height", "content_crc32c"}
 _CHUNKS_BETWEEN_RELEASES = 16
 _SIGNED = (pa.int8(), pa.int16(), pa.int32())
 _UNSIGNED = (pa.uint8(), pa.uint16(), pa.uint32())
+BLOCK_ROWS = 1 << 20  # rows hashed, and so held in another form, at a time
+_ONLY_IN_MESSAGES = {"name"}  # of an object, such as "line 3"
 
 
 def compact(table: pa.Table) -> pa.Table:
@@ -187,10 +189,6 @@ def _order(columns: pa.Table) -> pa.Array | None:
         return None
     order = pc.sort_indices(columns, [(name, "ascending") for name in columns.column_names])
     return order.cast(pa.uint32()) if len(order) < 1 << 32 else order
-
-
-BLOCK_ROWS = 1 << 20  # rows hashed, and so held in another form, at a time
-_ONLY_IN_MESSAGES = {"name"}  # of an object, such as "line 3"
 
 
 class Column(Protocol):

@@ -25,6 +25,7 @@ from shardkit.reject_reasons import DUPLICATE_KEY
 from shardkit.sources.columns import CONTENT_SHA256, LINE, OBJECTS, PERCEPTUAL_HASH
 
 _Ints = npt.NDArray[np.int64]
+_OF_SEVERAL = "several label files are about this image; keep one of them"
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,9 +147,6 @@ def _near_a_kept_one(
 def _are_copies(one: bytes | None, other: bytes | None) -> bool:
     """Return whether two pictures are of copies; an image without one is kept."""
     return one is not None and other is not None and are_copies(one, other)
-
-
-_OF_SEVERAL = "several label files are about this image; keep one of them"
 
 
 def drop_duplicates(good: Rows, rejected: pa.Table, relations: Relations) -> tuple[Rows, pa.Table]:

@@ -31,6 +31,15 @@ _SPLITTING = {"splits", "splits_of"}
 
 P = ParamSpec("P")
 R = TypeVar("R")
+# Numbers of shards are no rule: those of a dataset would be too many for a small part.
+RULES = tuple(one.name for one in written_options().values() if one.rule is not None)
+_OF_SIZE = ("fit", "mask_padding")
+_SHOWN = 3  # datasets in a message
+# Options that may differ for appended examples.
+OVERRULED = (
+    *(one.name for one in written_options().values() if one.rule == "changeable" or one.name == "shards"),
+    "accept",
+)
 
 
 def reads_written_options(function: Callable[P, R]) -> Callable[P, R]:
@@ -108,12 +117,6 @@ def _said(one: Option[Any, Any], value: Any) -> str:
     if value is None or value is False or value in ([], ()):
         return "not given"
     return "given" if value is True or isinstance(one.form, Hashed) else one.form.text(value)
-
-
-# Numbers of shards are no rule: those of a dataset would be too many for a small part.
-RULES = tuple(one.name for one in written_options().values() if one.rule is not None)
-_OF_SIZE = ("fit", "mask_padding")
-_SHOWN = 3  # datasets in a message
 
 
 @reads_written_options
@@ -241,13 +244,6 @@ def refuse_other_rules(manifest: Manifest, given: Mapping[str, Any], overruled: 
             ),
         ],
     )
-
-
-# Options that may differ for appended examples.
-OVERRULED = (
-    *(one.name for one in written_options().values() if one.rule == "changeable" or one.name == "shards"),
-    "accept",
-)
 
 
 @reads_written_options

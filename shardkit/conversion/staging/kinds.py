@@ -48,6 +48,7 @@ _COLUMNS_OF: dict[str, list[pa.Field]] = {
     "unlabelled": [UNLABELLED],
     ON_PURPOSE: [],
 }
+_FIELDS = {field.name: field for field in (*CHECKED_FIELDS, MASK_SHA256, LAST_CLASS)}
 
 
 def kind_of_targets(num_targets: int) -> Kind:
@@ -148,9 +149,6 @@ def _refuse_types(name: str, one: tuple[str, str], other: tuple[str, str]) -> st
 
 def _arrow(type_: str) -> pa.DataType:
     return pa.list_(_arrow(type_.removeprefix(_LIST))) if type_.startswith(_LIST) else _TYPES[type_]
-
-
-_FIELDS = {field.name: field for field in (*CHECKED_FIELDS, MASK_SHA256, LAST_CLASS)}
 
 
 def text_of_checked(row: Mapping[str, Any]) -> str:

@@ -42,6 +42,18 @@ from shardkit.storage.kernel_locks import locked
 from shardkit.storage.retry import retried
 
 TITLE = "Beam PCollection"
+_NAMED = {
+    "split": "splits",
+    "label_name": "labels",
+    "reason": "images",
+    CONTENT_SHA256.name: "images",
+    MASK_SHA256.name: "masks",
+    GROUP.name: "groups",
+}
+_EMPTY = (
+    "the PCollection has no rows, and a dataset has at least one example; look at the steps before it: a filter may "
+    "drop everything, or a pattern match no file"
+)
 
 
 class ReadSource(NamedTuple):
@@ -143,22 +155,6 @@ def merge_equal_rows(table: pa.Table) -> pa.Table:
                 "it was is one example"
             )
     return table.filter(pa.array(kept))
-
-
-_NAMED = {
-    "split": "splits",
-    "label_name": "labels",
-    "reason": "images",
-    CONTENT_SHA256.name: "images",
-    MASK_SHA256.name: "masks",
-    GROUP.name: "groups",
-}
-
-
-_EMPTY = (
-    "the PCollection has no rows, and a dataset has at least one example; look at the steps before it: a filter may "
-    "drop everything, or a pattern match no file"
-)
 
 
 def part_names(staged: Sequence[StagedPart]) -> list[str]:

@@ -31,6 +31,9 @@ from shardkit.storage.concurrent_reads import read_many
 STAGED = f"{naming.WORK_FOLDER}/staged"
 _BEGUN = f"{STAGED}/begun"
 _VERSION = 1
+# Each takes about 150 bytes in each worker process. Images beyond are staged again.
+MAX_IMAGES = 1 << 20
+_CONTENT_BYTES = 32
 
 
 def staged_schema(kind: Kind, *, thumbnails: bool = False) -> pa.Schema:
@@ -92,11 +95,6 @@ def refuse_ended(output: Folder) -> None:
             f"{output.url}/{STAGED}: the folder of staged images was removed, so another run has published or cleared "
             "this output; if no other pipeline writes into it, run this one again"
         )
-
-
-# Each takes about 150 bytes in each worker process. Images beyond are staged again.
-MAX_IMAGES = 1 << 20
-_CONTENT_BYTES = 32
 
 
 class StagedBefore:

@@ -22,6 +22,13 @@ from shardkit.options.words import named
 from shardkit.parallel.progress import ProgressListener
 from shardkit.storage import Folder
 
+# Memory of planning for an image with a key of 27 bytes, by tests/benchmarks/bench_plan.py: 902 MiB for 10 million
+# images with check="header"; with "decode" 11.4 GiB for 100 million, which are 18.4 GiB if near-identical images are
+# searched (both from what 6 million more than 4 million add).
+LISTED_BYTES = 94
+CHECKED_BYTES = 125
+SEARCHED_BYTES = 198
+
 
 class InventoryReader(Protocol):
     """What reads an inventory that workers have taken: `InventoryJob`, or that of staged rows."""
@@ -48,14 +55,6 @@ def plan_inventory(
         listener.say(text, "warning")
     refuse_stopping(plan.findings)
     return plan
-
-
-# Memory of planning for an image with a key of 27 bytes, by tests/benchmarks/bench_plan.py: 902 MiB for 10 million
-# images with check="header"; with "decode" 11.4 GiB for 100 million, which are 18.4 GiB if near-identical images are
-# searched (both from what 6 million more than 4 million add).
-LISTED_BYTES = 94
-CHECKED_BYTES = 125
-SEARCHED_BYTES = 198
 
 
 def bytes_per_image(options: ConvertOptions) -> int:

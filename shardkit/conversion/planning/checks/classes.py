@@ -35,6 +35,12 @@ _CERTAIN = (
     DATASET_LAYOUT,
     EXTRACTED_LAYOUT,
 )  # layouts whose classes were confirmed when the first source was converted
+_BETWEEN_WORDS = re.compile(r"[\s_]+")
+# Small letters of the Cyrillic and Greek alphabets that look like Latin ones.
+_LOOK_ALIKES = str.maketrans(
+    "\u0430\u0435\u043e\u0440\u0441\u0445\u0443\u0456\u0458\u0455\u03bf\u03b1\u03bd\u03b9\u03ba\u03c1",
+    "aeopcxyijsoavikp",
+)
 
 
 def find_wrong_reading(
@@ -88,14 +94,6 @@ def _other_readings(meaning: str, layout: str, splits: Sequence[str], example: s
     option = layout_of_title(layout)
     confirmed: dict[str, Any] = {"classes": "FILE"} if option is None else {"layout": option}
     return (*changes, Change(meaning, confirmed))
-
-
-_BETWEEN_WORDS = re.compile(r"[\s_]+")
-# Small letters of the Cyrillic and Greek alphabets that look like Latin ones.
-_LOOK_ALIKES = str.maketrans(
-    "\u0430\u0435\u043e\u0440\u0441\u0445\u0443\u0456\u0458\u0455\u03bf\u03b1\u03bd\u03b9\u03ba\u03c1",
-    "aeopcxyijsoavikp",
-)
 
 
 def unused_remedy() -> str:

@@ -37,6 +37,7 @@ _EDGE = 5  # percent of images whose ranges are left out if a few of them use al
 _NEARLY = 0.05
 _MAX_CHANCE = 0.01  # that some class is met so by chance, with the share of the other classes
 _Mask = npt.NDArray[np.bool_]
+_DECIDING = ["format", "width", "height", "orientation", "changes"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -253,9 +254,6 @@ def _by_class(step: _Step, labels: ExampleLabels) -> Iterator[Finding]:
         f"{totals[b]:,} of {other}: what is lost tells the classes, and a model learns that",
         remedy="bring all images into one form first",
     )
-
-
-_DECIDING = ["format", "width", "height", "orientation", "changes"]
 
 
 def check_positions(good: Rows, options: ConvertOptions) -> Iterator[Finding]:
