@@ -3,7 +3,7 @@
 import re
 from collections.abc import Iterable
 
-from shardkit.sources.engine.labels.class_names import first_label, unfit
+from shardkit.sources.engine.column_labels import first_label, unfit
 from shardkit.sources.formats.number_names import read_names
 from shardkit.sources.walking import children, join
 from shardkit.storage import Folder
