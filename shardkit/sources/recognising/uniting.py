@@ -52,7 +52,7 @@ def whole_or_united(opening: Opening, open_folder: _Open, recognise: Callable[[F
         raise
     if opening.options.layout is not None:
         return source
-    if not places or not is_annotated(source):
+    if not places:
         return source
     # A layout that sees split folders reads only those of its own kind.
     layouts = {recognise(around.below(place.name).folder) for place in places}
