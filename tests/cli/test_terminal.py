@@ -27,6 +27,12 @@ CONTROL = re.compile(rb"[\x00-\x08\x0b-\x1f\x7f]")
 
 
 @pytest.fixture(scope="module")
+def source(tmp_path_factory):
+    """As many images, that take no time."""
+    return write_class_folders(tmp_path_factory.mktemp("source"), {"ant": 60, "bee": 40}, kind="JPEG")
+
+
+@pytest.fixture(scope="module")
 def slow_source(tmp_path_factory):
     """Enough to do for the bar to be drawn."""
     folder = tmp_path_factory.mktemp("slow")
@@ -103,8 +109,8 @@ def test_verify_on_a_terminal_draws_a_bar_too_and_quiet_sends_nothing(slow_sourc
     assert (code, sent) == (0, b"")
 
 
-def test_numbers_are_whole_on_a_terminal_of_80_columns_too(slow_source, tmp_path):
-    code, _, sent = run_on_terminal("convert", slow_source, tmp_path / "out", stdout_too=True, columns="80")
+def test_numbers_are_whole_on_a_terminal_of_80_columns_too(source, tmp_path):
+    code, _, sent = run_on_terminal("convert", source, tmp_path / "out", stdout_too=True, columns="80")
     assert code == 0
     plain = re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", sent.decode())
     table = plain[plain.rindex("split  ") : plain.index("2 classes")]
@@ -113,11 +119,11 @@ def test_numbers_are_whole_on_a_terminal_of_80_columns_too(slow_source, tmp_path
     assert (row[:4], row[-1]) == (["train", "2", "1", "100"], "100")
 
 
-def test_without_a_terminal_there_are_no_control_characters_anywhere(slow_source, tmp_path):
+def test_without_a_terminal_there_are_no_control_characters_anywhere(source, tmp_path):
     # Even where the environment speaks of a terminal with colours.
     coloured = environment(TERM="xterm-256color", COLORTERM="truecolor")
     for arguments in (
-        ["convert", slow_source, tmp_path / "out"],
+        ["convert", source, tmp_path / "out"],
         ["verify", tmp_path / "out"],
         ["info", tmp_path / "out"],
     ):
@@ -126,15 +132,15 @@ def test_without_a_terminal_there_are_no_control_characters_anywhere(slow_source
         assert not CONTROL.search((done.stdout + done.stderr).encode())
 
 
-def test_quiet_says_nothing_of_what_went_well(slow_source, tmp_path):
-    for arguments in (["convert", slow_source, tmp_path / "out"], ["plan", slow_source], ["verify", tmp_path / "out"]):
+def test_quiet_says_nothing_of_what_went_well(source, tmp_path):
+    for arguments in (["convert", source, tmp_path / "out"], ["plan", source], ["verify", tmp_path / "out"]):
         result = call(*arguments, "--quiet")
         assert (result.exit_code, result.output) == (0, "")
 
 
 @pytest.mark.slow
-def test_quiet_on_a_terminal_sends_nothing_at_all(slow_source, tmp_path):
-    code, _, sent = run_on_terminal("convert", slow_source, tmp_path / "out", "--quiet", stdout_too=True)
+def test_quiet_on_a_terminal_sends_nothing_at_all(source, tmp_path):
+    code, _, sent = run_on_terminal("convert", source, tmp_path / "out", "--quiet", stdout_too=True)
     assert (code, sent) == (0, b"")
 
 
@@ -163,9 +169,9 @@ def test_without_a_terminal_a_long_phase_says_a_plain_line_now_and_then(slow_sou
     ],
     ids=["info", "show", "export"],
 )
-def test_a_command_that_reads_large_indexes_says_so(slow_source, tmp_path, monkeypatch, slow, words, line):
+def test_a_command_that_reads_large_indexes_says_so(source, tmp_path, monkeypatch, slow, words, line):
     out = tmp_path / "out"
-    key = call("convert", slow_source, out, "--check", "header") and next(iter(shardkit.open(out, "train"))).key
+    key = call("convert", source, out, "--check", "header") and next(iter(shardkit.open(out, "train"))).key
     monkeypatch.setattr(displays, "FIRST_LOG_SECONDS", 0.02)
     monkeypatch.setattr(displays, "LOG_SECONDS", 0.02)
     function = pkgutil.resolve_name(slow)
@@ -185,9 +191,9 @@ def next_steps(stdout):
 
 
 @pytest.mark.parametrize("name", ["out", "with blank/it's", "long" * 18])
-def test_the_next_steps_run_when_they_are_pasted_and_fit_80_columns(name, slow_source, tmp_path, monkeypatch):
+def test_the_next_steps_run_when_they_are_pasted_and_fit_80_columns(name, source, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    commands, python = next_steps(call("convert", slow_source, name, "--check", "header").stdout)
+    commands, python = next_steps(call("convert", source, name, "--check", "header").stdout)
     assert max(map(len, [*commands.splitlines(), *python.splitlines()])) <= 80 + (len(name) - 60) * (len(name) > 60)
     commands = [shlex.split(command) for command in commands.replace("\\\n", " ").splitlines()]
     assert [words[1] for words in commands] == ["verify", "info", "view", "report", "script"]
@@ -199,9 +205,9 @@ def test_the_next_steps_run_when_they_are_pasted_and_fit_80_columns(name, slow_s
     assert not any(line.startswith(" ") for line in python.splitlines()[:2]), "Python refuses an indented line"
 
 
-def test_the_python_of_the_next_steps_prints_a_batch(slow_source, tmp_path, monkeypatch, capsys):
+def test_the_python_of_the_next_steps_prints_a_batch(source, tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
-    _, python = next_steps(call("convert", slow_source, "with blank/it's", "--check", "header").stdout)
+    _, python = next_steps(call("convert", source, "with blank/it's", "--check", "header").stdout)
     console = code.InteractiveConsole()
     for line in [*python.splitlines(), ""]:  # as pasted
         is_unfinished = console.push(line)
