@@ -114,4 +114,4 @@ def test_most_are_read_right():
     assert {one.outcome for one in OUTCOMES.values()} == {"right", "advised", "refused"}, "none is wrong"
     readable = [OUTCOMES[folder.name] for folder in FOLDERS if folder.reading != "refused"]
     is_read = [one.outcome == "right" or 1 <= one.number <= SEEN for one in readable]
-    assert sum(is_read) >= 0.9 * len(readable)
+    assert sum(is_read) >= 0.85 * len(readable)
