@@ -78,11 +78,6 @@ def are_coloured(folder: Folder, paths: Iterable[str]) -> bool:
     return bool((pixels != pixels[..., :1]).any())
 
 
-def have_several_values(folder: Folder, paths: Iterable[str]) -> bool:
-    """Return whether one of the first few masks has three values or more, which are not those of a smooth border."""
-    return any(_num_values(_read(folder, path)) > _OF_TWO_CLASSES for path in itertools.islice(paths, NUM_SAMPLED))
-
-
 def _read(folder: Folder, path: str) -> bytes:
     return read_sample(folder, path, _MAX_BYTES) or b""
 

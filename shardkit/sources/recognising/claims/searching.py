@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 
 from shardkit.sources.file_names import ending
-from shardkit.sources.walking import children, is_image, join
+from shardkit.sources.walking import children, join
 from shardkit.storage import Folder
 
 MAX_FILES = 40
@@ -50,14 +50,3 @@ def files_by_kind(folder: Folder, excluded: str | None, endings: frozenset[str])
                 is_likely = _OF_LISTS.search(one.name) is not None
                 below = 0 if is_likely else 1 if depth and rank < _OTHER_RANK else _OTHER_RANK
                 heapq.heappush(waiting, (below, depth + 1, next(number), inner))
-
-
-def paths_below(folder: Folder, excluded: str | None, endings: frozenset[str]) -> list[str]:
-    """Return the files of labels in the first few folders below a folder.
-
-    Files next to images count only if there are some in one folder alone: class folders may have a file each.
-    """
-    paths = [path for path in itertools.islice(candidates(folder, excluded, endings), MAX_FILES) if "/" in path]
-    places = dict.fromkeys(path.rpartition("/")[0] for path in paths)
-    beside = [place for place in places if any(is_image(entry.name) for entry in children(folder, place))]
-    return [path for path in paths if len(beside) == 1 or path.rpartition("/")[0] not in beside]

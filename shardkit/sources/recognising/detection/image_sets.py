@@ -2,8 +2,8 @@
 
 import posixpath
 
-from shardkit.sources.walking import children, join
-from shardkit.storage import Folder, os_errors_as
+from shardkit.sources.walking import children
+from shardkit.storage import Folder
 
 _LISTS = {"train": "train", "val": "validation", "test": "test"}
 _WHOLE_LIST = "trainval"
@@ -19,14 +19,3 @@ def chosen_lists(folder: Folder, path: str) -> dict[str, str]:
     else:
         chosen = {_WHOLE_LIST: "train", **({"test": "test"} if "test" in names else {})}
     return {names[name]: split for name, split in chosen.items()}
-
-
-def read_lists(folder: Folder, path: str) -> dict[str, set[str]]:
-    """Read split lists from a folder such as ``ImageSets/Main``: splits by stem; empty if there is no list."""
-    splits: dict[str, set[str]] = {}
-    for name, split in chosen_lists(folder, path).items():
-        with os_errors_as("read", folder.url_of(path)):
-            text = folder.read(join(path, name)).decode("utf-8-sig", "surrogateescape")
-        for stem in filter(None, map(str.strip, text.split("\n"))):
-            splits.setdefault(stem, set()).add(split)
-    return splits

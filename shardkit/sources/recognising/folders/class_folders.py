@@ -47,7 +47,6 @@ class ClassFolders:
         excluded: Path below the root that is not listed, because it is the output; None for none.
         remark: What the user should know about how the tree was read; '' for nothing.
         left_out: Folders whose images have no labels: they are counted, not listed.
-        unused: Other folders next to `roots`: images in them are rejected.
         splits_below: Whether the folders in each label folder are the splits.
     """
 
@@ -56,7 +55,6 @@ class ClassFolders:
     excluded: str | None = None
     remark: str = ""
     left_out: tuple[str, ...] = ()
-    unused: tuple[str, ...] = ()
     splits_below: bool = False
 
     def source(self, opening: Opening) -> ReadingSource:
@@ -102,7 +100,7 @@ class ClassFolders:
         if not any(root.split for root in self.roots):
             return None
         splits = {(_parts(root.path)[0]): root.split for root in self.roots}
-        return with_words(0, {**splits, **dict.fromkeys(self.unused)})
+        return with_words(0, splits)
 
     def _inner(self, path: str) -> list[str]:
         return label_folders(self.folder, path, self.excluded)
@@ -114,7 +112,7 @@ class ClassFolders:
         for path in sorted(leading - roots):
             for name in self._inner(path):
                 inner = join(path, name)
-                if inner not in leading and inner not in self.unused:
+                if inner not in leading:
                     yield inner
 
 
