@@ -24,7 +24,6 @@ _MAX_BYTES = 64 << 20  # of a file that is looked at
 _MAX_COLOURS = 64  # of a mask; photographs have more
 _MIN_PIXELS = 4  # for each colour, on average
 _MAX_PIXELS = 1 << 18  # that colours are counted in
-_OF_TWO_CLASSES = 2  # values
 _MIN_SHARE = 0.01  # of the pixels that have a value: less are smooth borders
 _MAX_DEPTH = 3  # levels of folders that are searched for files
 _LARGE = frozenset({"L", "LA", "RGB", "RGBA", "I", "I;16"})  # modes in which white is the greatest number
@@ -92,16 +91,6 @@ def _is_mask(data: bytes) -> bool:
     if sampled is None:
         return False
     return len(np.unique(sampled, axis=0)) <= min(_MAX_COLOURS, len(sampled) // _MIN_PIXELS)
-
-
-def _num_values(data: bytes) -> int:
-    """Return the number of colours of a mask that each have some share of its pixels."""
-    image = _opened(data)
-    sampled = None if image is None or image.format == "JPEG" else _pixels(image, data)
-    if sampled is None:
-        return 0
-    counts = np.unique(sampled, axis=0, return_counts=True)[1]
-    return int((counts >= _MIN_SHARE * len(sampled)).sum())
 
 
 def _pixels(image: "ImageFile", data: bytes) -> "npt.NDArray[np.generic] | None":
