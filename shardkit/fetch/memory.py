@@ -16,7 +16,6 @@ import numpy.typing as npt
 from shardkit.errors import CallError
 from shardkit.fetch.table.records import RecordTable
 
-ALIGNMENT = 64  # bytes; TensorFlow takes aligned arrays over without a copy
 RECORD_OVERHEAD = 64  # bytes: the header of a Python object, its place in the list, and rounding
 _Ids = npt.NDArray[np.int64]
 # Examples, and what was read of each: bytes, or something else where it was not read.
@@ -41,10 +40,8 @@ class _Held:
 
     def take(self, example_ids: _Ids) -> tuple[npt.NDArray[Any], _Ids]:
         """Return the values of examples, int64[n], and the rows of those that are not held."""
-        return self._values.take(example_ids, axis=0), self._missing(example_ids)
-
-    def _missing(self, example_ids: _Ids) -> _Ids:
-        return np.zeros(0, np.int64) if self._is_complete else np.flatnonzero(~self._are_held[example_ids])
+        values = self._values.take(example_ids, axis=0)
+        return values, np.zeros(0, np.int64) if self._is_complete else np.flatnonzero(~self._are_held[example_ids])
 
     def keep(self, example_ids: _Ids, values: Any) -> None:
         """Hold the values of examples, int64[n]."""
@@ -122,14 +119,6 @@ class HeldPixels(_Held):
     def num_bytes(self) -> int:
         """Bytes of the array."""
         return self._values.nbytes
-
-    def take(self, example_ids: _Ids) -> tuple[npt.NDArray[Any], _Ids]:
-        """Return the pixels of examples, int64[n], and the rows of those that are not held."""
-        raw = np.empty(len(example_ids) * self._values[:1].nbytes + ALIGNMENT, np.uint8)
-        pixels = raw[-raw.ctypes.data % ALIGNMENT :][: len(raw) - ALIGNMENT].view(self.dtype)
-        # Without "clip", NumPy takes them to other memory first.
-        taken = self._values.take(example_ids, axis=0, out=pixels.reshape(-1, *self.shape), mode="clip")
-        return taken, self._missing(example_ids)
 
     def _values_of(self, records: Records) -> Iterator[tuple[_Ids, Any]]:
         return self._decode_many(_images(self._table, records))

@@ -61,10 +61,9 @@ def permute_ranges(
         height, width = rows[walking], columns[walking]
         row, column = ids // width, ids % width
         for r in range(0, rounds, 2):
-            # Word by word: all words at once would take 200 MB for a million elements.
             keys = permutation.mix32(words[which[walking], r : r + 2].reshape(-1, 4).T ^ streams[walking])
-            row = _add_hash(row, height, column, keys[0], keys[1])
-            column = _add_hash(column, width, row, keys[2], keys[3])
+            row = permutation.add_hash(row, height, column, keys[0], keys[1])
+            column = permutation.add_hash(column, width, row, keys[2], keys[3])
         return row * width + column
 
     made = permutation.cycle_walk(index, encipher, lambda ids, walking: ids >= sizes[walking])
@@ -74,19 +73,3 @@ def permute_ranges(
 def side(sizes: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
     """Return ceil(sqrt(size)) as `permutation.rectangle` does; IEEE square roots are exact enough below 2**50."""
     return np.sqrt((sizes - 1).astype(np.float64)).astype(np.int64) + 1
-
-
-def _add_hash(
-    half: npt.NDArray[np.int64],
-    size: npt.NDArray[np.int64],
-    other: npt.NDArray[np.int64],
-    word: npt.NDArray[np.int64],
-    next_word: npt.NDArray[np.int64],
-) -> npt.NDArray[np.int64]:
-    """See permutation._add_hash."""
-    x = other ^ word
-    x = ((x ^ (x >> permutation.SHIFT_1)) * permutation.MULTIPLIER_1) & permutation.LOW_32
-    x ^= next_word
-    x = ((x ^ (x >> permutation.SHIFT_2)) * permutation.MULTIPLIER_2) & permutation.LOW_32
-    total: npt.NDArray[np.int64] = half + ((x * size) >> 32)
-    return np.where(total >= size, total - size, total)
