@@ -20,6 +20,7 @@ from functools import partial
 from typing import Any
 
 import tensorflow as tf
+from tensorflow.python.framework.config import is_op_determinism_enabled  # it has no public name
 
 from shardkit.dataset.features import MASK, OBJECT_LABELS
 from shardkit.dataset.stored_names import DERIVED
@@ -79,6 +80,10 @@ def _for_this_process(spec: PipelineSpec) -> Any:
     options = tf.data.Options()
     # TensorFlow refuses to save iterators with state in Python, with a message that does not help. See `retry`.
     options.experimental_external_state_policy = tf.data.experimental.ExternalStatePolicy.IGNORE
+    # With deterministic operations, TensorFlow 2.21 divides again what it has fused, and in half of all cases the batch
+    # loses an input: "input ^batch_size is not found".
+    if is_op_determinism_enabled():
+        options.experimental_optimization.map_and_batch_fusion = False
     return dataset.with_options(options)
 
 

@@ -6,4 +6,4 @@ from .training_fixtures import facts_of_all
 def test_every_way_to_read_works_with_deterministic_ops(noise, mixed, tmp_path):
     (problems,) = facts_of_all("deterministic.py", [(noise, tmp_path / "result.json", mixed)])
     assert problems == dict.fromkeys(problems)
-    assert len(problems) == 9
+    assert len(problems) == 10

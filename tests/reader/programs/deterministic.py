@@ -109,8 +109,15 @@ def restored():
         raise AssertionError
 
 
+def photographs():
+    """Decoded one by one and batched: each of several datasets, as TensorFlow fails at some of them only."""
+    for _ in range(8):
+        next(iter(make(images=reader.Images((512, 512)), cache=None)()))
+
+
 CASES = {
     "full": features,
+    "photographs": photographs,
     "mixture and skip": lambda: images(source=[(dataset, 2), (other, 1)], on_corrupt="skip"),
     "mixup": lambda: images(batch_map_fn=reader.mixup(3)),
     "mirrored": mirrored,
