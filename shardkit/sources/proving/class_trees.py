@@ -15,6 +15,7 @@ from shardkit.sources.recognising.folders.split_folders import splits_of
 
 _MAX_WORDS = 12  # that names begin with, of others each may be that of one image
 _MIN_CODES, _MAX_CODES = 3, 8  # fields of names besides the class, and values of each
+_END = re.compile(r"[_-](?=[^/]*[^\W\d_])(?=[^/]*\Z)")  # begins an end of a name that has a letter
 _WORD = re.compile(r"[^\W\d_]{2,}")
 
 
@@ -95,3 +96,7 @@ def _about_copies(found: Evidence) -> Iterator[str]:
     if copies := sorted(stem for stem in stems if (of := original_of(stem)) and of in stems):
         verb = "is called like a copy of a file next to it" if len(copies) == 1 else "are called like copies of others"
         yield f"{first_of([*map(printable, copies)], 2)} {verb}"
+    # mildew2_rot90.jpg next to mildew2.jpg
+    ends = ((stem, end) for stem in stems for end in _END.finditer(stem))
+    if versions := sorted(stem for stem, end in ends if stem[: end.start()] in stems):
+        yield f"{first_of([*map(printable, versions)], 2)} may be another version of a file next to it"

@@ -20,6 +20,7 @@ from shardkit.sources.listing import Listing, Source
 from shardkit.sources.options import SourceOptions
 from shardkit.sources.readings.values import Column, PathPart, Reading, files_of
 from shardkit.sources.recognising.folders.folder_names import parts_of_data
+from shardkit.sources.recognising.folders.split_folders import number_of_word
 from shardkit.sources.walking import files_below, is_folder, is_image, join, parent_of, read_head
 from shardkit.storage import Folder
 
@@ -184,7 +185,10 @@ class Evidence:
 
     def _are_parts(self, names: list[str]) -> bool:
         """Return whether folders are called like days, cameras or numbered parts, and the classes are in several."""
+        words = {number_of_word(name) for name in self.counts}  # classes that are numbered, too, may be the parts
         if not parts_of_data(sorted({*names})) or any("fold" in name.lower() for name in names):
+            return False
+        if len(self.counts) > 1 and len(words) == 1 and None not in words:
             return False
         of_classes = defaultdict[Any, set[Any]](set)
         for name, label in zip(names, self.labels, strict=True):

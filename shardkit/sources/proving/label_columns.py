@@ -9,6 +9,7 @@ from shardkit.sources.engine.split_words import split_of_word, words_of
 from shardkit.sources.formats.column_names import LABEL_COLUMNS, LIKELY_LABEL_COLUMNS, named_like
 from shardkit.sources.proving.evidence import Evidence, repeats
 from shardkit.sources.readings.values import Column
+from shardkit.sources.recognising.folders.split_folders import number_of_word
 
 # Words of columns that say where, when, by whom or how an image was made, and never what it shows.
 _OF_MAKING = frozenset(
@@ -70,6 +71,9 @@ def doubts_about_columns(found: Evidence, label: Column) -> Iterator[str]:
         rivals = [one for one in rivals if named_like([one], (*LABEL_COLUMNS, *LIKELY_LABEL_COLUMNS))]
     if len(label.column) > 1 and (odd := [one for one in label.column if is_other(one)]):
         yield f"the columns {first_of([*map(repr, odd)], 3)} may be none of the labels"
+    words = {number_of_word(one) for one in label.column}
+    if len(label.column) > 1 and len(words) == 1 and None not in words:
+        yield f"columns such as {label.column[0]!r} may be votes of one label each"
     if rivals:
         yield f"other columns may be the label: {first_of([*map(repr, rivals)], 3)}"
     if name and not named_like([name], (*LABEL_COLUMNS, *LIKELY_LABEL_COLUMNS)) and is_other(name):

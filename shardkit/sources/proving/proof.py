@@ -130,7 +130,7 @@ def _is_of_others(claim: Claim, found: Evidence) -> bool:
         isinstance(one, Annotation) and one.format == "voc" for _, one in found.reading.facts()
     )
     return (
-        (has_tests and _is_called_test(claim))
+        (has_tests and _is_called_test(claim) and claim.gives != "labels")
         or "sample_submission" in name.lower()
         or is_of_voc
         or any(map(is_of_project, folders))

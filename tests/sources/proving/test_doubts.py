@@ -244,6 +244,16 @@ TREES = {
         PETS | images("cat", "dog", name="crop_{}.png"),
         images("cat", "dog", name="crop_{}.png"),
     ),
+    "versions of images": (
+        "cat/0_rot90, cat/1_rot90 and 6 more may be another version of a file next to it",
+        PETS | images("cat", "dog", name="{}_rot90.png"),
+        PETS | images("cat", "dog", name="{}_90.png"),
+    ),
+    "numbered parts of numbered classes": (
+        "folders such as day_1, day_2 are another level",
+        images("pen_1/day_1", "pen_1/day_2", "pen_2/day_1", "pen_2/day_2"),
+        images("cat/day_1", "cat/day_2", "dog/day_1", "dog/day_2"),
+    ),
     "codes in names": (
         "the names of files have 3 more fields, each of which may be the class",
         {
@@ -398,6 +408,11 @@ COLUMNS = {
         "the columns 'checked' may be none of the labels",
         labelled("cat,dog,checked", "1,0,0", "0,1,0", "0,0,1"),
         labelled("cat,dog,fox", "1,0,0", "0,1,0", "0,0,1"),
+    ),
+    "votes": (
+        "columns such as 'reader1' may be votes of one label each",
+        labelled("reader1,reader2", "1,0", "0,1", "1,1"),
+        labelled("cat,dog", "1,0", "0,1", "1,1"),
     ),
     "another column": (
         "other columns may be the label: 'kind'",
