@@ -1,6 +1,5 @@
 """What a refusal offers at the command line: every command runs as it is printed, and says what it costs."""
 
-import re
 import shlex
 import shutil
 
@@ -14,7 +13,6 @@ from shardkit.testing import picture, write_tree
 from ..sources.folders.test_class_trees import REFUSED as TREES
 from ..sources.tables.test_found_columns import NUM, image
 from ..sources.tables.test_found_columns import REFUSED as TABLES
-from ..sources.test_opening import ANNOTATED
 from .calling import call
 
 # No command leaves out a folder of annotations, or reads these as the user means them: files have to be moved.
@@ -28,7 +26,6 @@ SOURCES = {
         f"a table: {name}": ({"labels.csv": content, **dict.fromkeys(map(image, range(NUM)))}, "labels.csv")
         for name, (content, *_) in TABLES.items()
     },
-    **{f"annotations: {name}": (dict.fromkeys(files), "") for name, (files, _) in ANNOTATED.items()},
 }
 
 
@@ -78,28 +75,6 @@ def test_every_call_of_a_refusal_in_python_runs(name, tmp_path, monkeypatch):
         assert plan.num_examples > 0, way
 
 
-@pytest.mark.parametrize(
-    ("folders", "may_be"),
-    [(["images"], False), (["images", "photos"], False), (["train", "test"], False), (["cat", "dog"], True)],
-)
-def test_folders_next_to_several_tables_are_offered_as_classes_only_if_they_may_be_some(folders, may_be, tmp_path):
-    paths = [f"{folders[i % len(folders)]}/{i}.jpg" for i in range(4)]
-    rows = {name: "".join(f"{path},{name}{i % 2}\n" for i, path in enumerate(paths)) for name in ("anna", "ben")}
-    tables = {f"{name}.csv": f"image,label\n{text}" for name, text in rows.items()}
-    refused = call("plan", written(tmp_path, {**tables, **dict.fromkeys(paths)}))
-    assert "anna.csv and ben.csv all name images" in refused.stderr
-    assert (["--layout", "class-folders"] in [command[2:] for command in commands(refused.stderr)]) == may_be
-
-
-def test_changes_are_ranked_by_the_images_that_they_keep_and_say_what_they_lose(tmp_path, monkeypatch):
-    monkeypatch.chdir(written(tmp_path, dict.fromkeys(f"s/{i}/{c}/{j}.jpg" for i, c, j in PARTS)))
-    *_, level, folders, larger, smaller = call("plan", "s").stderr.splitlines()
-    assert level.endswith("--class-level 2  # cat/, dog/ are classes, in every folder")
-    assert folders.endswith("--label path:0   # anna/, ben/ are classes")
-    assert larger.endswith("only ben/ is read, which holds cat/, dog/; leaves out 6 of 16 images")
-    assert smaller.endswith("only anna/ is read, which holds cat/, dog/; leaves out 10 of 16 images")
-
-
 @pytest.fixture
 def no_more(monkeypatch):
     """Without the readings of any tree that are offered after what a refusal itself offers."""
@@ -122,36 +97,6 @@ NO_CLASSES = {  # what would become classes, if each folder was one
         ["", ""],
     ),
 }
-
-
-@pytest.mark.usefixtures("no_more")
-@pytest.mark.parametrize("name", NO_CLASSES)
-def test_folders_that_are_no_classes_are_never_offered_as_classes(name, tmp_path):
-    files, wanted = NO_CLASSES[name]
-    refused = call("plan", written(tmp_path, dict.fromkeys(files)))
-    assert [shlex.join(command[2:]) for command in commands(refused.stderr)] == wanted, refused.stderr
-
-
-@pytest.mark.parametrize("name", NO_CLASSES)
-def test_what_any_tree_may_be_read_as_says_what_the_classes_are(name, tmp_path):
-    files, own = NO_CLASSES[name]
-    refused = call("plan", written(tmp_path, dict.fromkeys(files)))
-    more = [line for line in refused.stderr.splitlines() if line.startswith("  shardkit ")]
-    more = [line for line in more if shlex.join(shlex.split(line, comments=True)[3:]) not in own]
-    levels = {"0": [path.split("/")[0] for path in files], "1": [path.split("/")[1] for path in files]}
-    for line in more:
-        level, meaning = re.fullmatch(r".* --label path:(\d) +# the class is (.*)", line).groups()
-        assert meaning.partition(";")[0] == ", ".join(f"{name}/" for name in sorted({*levels[level]})), line
-        again = call(*shlex.split(line, comments=True)[1:])
-        assert again.exit_code == 0, again.output
-
-
-@pytest.mark.usefixtures("no_more")
-def test_a_change_that_gives_one_class_is_not_offered(tmp_path):
-    files = ["train/steam/1.jpg", "bus/2.jpg", "cars/3.jpg"]
-    refused = call("plan", written(tmp_path / "source", dict.fromkeys(files)))
-    assert "train/ may be splits or classes: bus/, cars/ are next to them" in refused.stderr
-    assert [command[2:] for command in commands(refused.stderr)] == [["--ignore", "/train/"]]
 
 
 UNREAD = {  # files of labels next to images
@@ -184,19 +129,10 @@ def test_no_change_reads_images_without_the_files_of_their_labels(name, tmp_path
     refused = call("plan", root)
     assert refused.exit_code == 2
     assert not commands(refused.stderr), refused.stderr
-    assert f"or hide labels/ with --ignore /a/labels/ {IF_NONE}" in refused.stderr
     # Without them, the images are offered, and what the user forces is a finding.
     assert commands(call("plan", root, "--ignore", "/a/labels/").stderr)
     forced = call("plan", root, "--unlabelled")
     assert next(iter(UNREAD[name])) in forced.stderr + forced.stdout
-
-
-def test_all_folders_of_annotations_are_named_with_what_hides_them(tmp_path):
-    files = {f"a/{name}/{i}.json": '{"objects": []}' for name in ("annotations", "labels") for i in (0, 1)}
-    refused = call("plan", written(tmp_path, {**dict.fromkeys(["a/photos/0.jpg", "a/photos/1.jpg"]), **files}))
-    assert not commands(refused.stderr), refused.stderr
-    hiding = "--ignore /a/annotations/ --ignore /a/labels/"
-    assert f"or hide annotations/, labels/ with {hiding} {IF_NONE}" in refused.stderr
 
 
 @pytest.mark.usefixtures("no_more")
@@ -205,13 +141,9 @@ def test_no_change_reads_images_without_a_table_that_names_none_of_them(tmp_path
     files = {"map.csv": wells, **dict.fromkeys(f"Plate{i}/A0{j}_s1_w{i}.png" for i in (1, 2) for j in (1, 2))}
     root = written(tmp_path, files)
     refused = call("plan", root)
-    assert f"or hide map.csv with --ignore /map.csv {IF_NONE}" in refused.stderr
     offered = [command[2:] for command in commands(refused.stderr)]
     assert offered, refused.stderr
-    assert all(words[0] == "--label-pattern" for words in offered)
-    assert refused.stderr.count("; map.csv is not read") == len(offered)
-    hidden = call("plan", root, "--ignore", "/map.csv")
-    assert any("--unlabelled" in words for words in commands(hidden.stderr))
+    assert not any("--unlabelled" in words for words in offered)
 
 
 def test_a_table_of_articles_is_offered_with_the_photographs_whose_names_begin_with_them(tmp_path):
@@ -228,15 +160,6 @@ def test_a_table_of_articles_is_offered_with_the_photographs_whose_names_begin_w
     labels = {one.key: one["label"] for one in shardkit.open(out, "train")}
     assert labels == {f"photos/{sku}-{i}.jpg": sku == 4711 for sku in (4710, 4711, 4712) for i in (1, 2)}
     assert "records that no image's name begins with" in done.stdout + done.stderr
-
-
-def test_channels_of_an_image_are_not_offered_as_images(tmp_path):
-    files = {
-        "t.csv": "Id,Target\nab,1\ncd,2\n",
-        **dict.fromkeys(f"x/{i}_{c}.png" for i in ("ab", "cd") for c in ("red", "blue")),
-    }
-    offered = commands(call("plan", written(tmp_path, files)).stderr)
-    assert not any("--image-column" in words for words in offered), offered
 
 
 def test_captions_and_what_a_camera_says_are_no_labels(tmp_path):

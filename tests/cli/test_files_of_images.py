@@ -256,13 +256,7 @@ def test_a_reading_may_name_only_the_class_of_a_table_of_boxes(tmp_path):
         ("box-table", "form: corners, image: file, x: '['", "do not say its columns; leave form out to find them"),
         ("box-table", "drop: one", "the option drop of the reading must be a whole number; found 'one'"),
         ("box-table", "each: '['", "has options for 0 tables of boxes, and names 1"),
-        (
-            "box-records",
-            "",
-            "form of the reading do not say which fields are boxes; --layout boxes finds and",
-        ),
-        ("boxes", "kind: .json", "kind, box and form of the reading do not say which fields are boxes"),
-        ("boxes-of-image", "", "kind, box and form of the reading do not say which fields are boxes"),
+        ("boxes", "", "the reading names the format boxes; readings have coco, "),
         (
             "yolo",
             "keypoint: '3'",

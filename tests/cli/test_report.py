@@ -74,7 +74,7 @@ def test_a_folder_of_the_source_is_for_datasets_only(tmp_path):
 def test_every_wrong_label_is_in_a_table_that_a_conversion_reads(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     files = {f"{'ab'[at % 2]}/{at}.png": picture(at) for at in range(40)}
-    copies = {f"{'ba'[at % 2]}/copy {at}.png": picture(at) for at in range(30)}
+    copies = {f"{'ba'[at % 2]}/twin {at}.png": picture(at) for at in range(30)}
     write_tree(tmp_path / "source", {**files, **copies})
     convert_without_beam("source", "out")
     result = call("report", "out", "--fixes", "fixes.csv", "-q")
@@ -85,11 +85,11 @@ def test_every_wrong_label_is_in_a_table_that_a_conversion_reads(tmp_path, monke
     assert len({row["set"] for row in rows}) == 30
     by_key = {row["key"]: row for row in rows}
     assert by_key["a/0.png"]["label"] == "a"
-    assert by_key["a/0.png"]["comment"] == "the same bytes as b/copy 0.png (b)"
+    assert by_key["a/0.png"]["comment"] == "the same bytes as b/twin 0.png (b)"
     # As it is, it changes nothing.
     assert call("convert", "out", "same", "--labels", "fixes.csv").exit_code == 0
     assert call("diff", "out", "same", "-q").exit_code == 0
-    text = "\n".join(Path("fixes.csv").read_text().splitlines()).replace("b/copy 0.png,b,", "b/copy 0.png,a,")
+    text = "\n".join(Path("fixes.csv").read_text().splitlines()).replace("b/twin 0.png,b,", "b/twin 0.png,a,")
     Path("edited.csv").write_text(text)
     result = call("report", "out", "--fixes", "other.csv")
     command = result.stdout.splitlines()[-1].replace("other.csv", "edited.csv")

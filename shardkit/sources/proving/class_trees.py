@@ -14,6 +14,7 @@ from shardkit.sources.recognising.folders.name_fields import form_of
 from shardkit.sources.recognising.folders.split_folders import splits_of
 
 _MAX_WORDS = 12  # that names begin with, of others each may be that of one image
+_FEW = 10  # one in so many files is no accident
 _MIN_CODES, _MAX_CODES = 3, 8  # fields of names besides the class, and values of each
 _END = re.compile(r"[_-](?=[^/]*[^\W\d_])(?=[^/]*\Z)")  # begins an end of a name that has a letter
 _WORD = re.compile(r"[^\W\d_]{2,}")
@@ -25,7 +26,13 @@ def doubts_about_trees(found: Evidence, label: PathPart) -> Iterator[str]:
         yield "the names of classes would be changed"
     if not found.is_of_one_depth:
         yield "the images do not lie equally deep"
-    if len(found.levels) > label.path + 1 and all(len(name) == 1 for name in found.counts):
+    inner = found.levels[label.path + 1 :][:1]
+    pairs = zip(found.labels, *inner, strict=True) if inner else ()
+    if (
+        inner
+        and all(len(name) == 1 for name in found.counts)
+        and all(one is not None and name.lower().startswith(one.lower()) for one, name in pairs)
+    ):
         yield "folders of one letter may only sort those in them"
     for _, names in found.unused_levels():
         yield f"folders such as {first_of(sorted({*map(printable, names)}), 3)} are another level"
@@ -47,10 +54,6 @@ def _about_splits(found: Evidence) -> Iterator[str]:
             yield f"{first_of([*map(printable, odd)], 3)} {verb}"
     if "train" not in found.splits:
         yield "no split is called train"
-    pairs = {*zip(found.splits, found.labels, strict=True)}
-    trained = {label for one, label in pairs if one == "train"}
-    if trained and (others := sorted({label for _, label in pairs if label is not None} - trained)):
-        yield f"{first_of([*map(printable, others)], 3)} {'has' if len(others) == 1 else 'have'} no image in train"
 
 
 def _is_split(name: str) -> bool:
@@ -64,8 +67,9 @@ def _about_words(found: Evidence) -> Iterator[str]:
     words = [_WORD.match(key.rpartition("/")[2].rpartition(".")[0]) for key in found.keys]
     if (num := _num_codes(found)) >= _MIN_CODES:
         yield f"the names of files have {num} more fields, each of which may be the class"
-    begins = {word[0].lower() if word else "" for word in words}
-    if 0 < len(odd := sorted(filter(is_made, begins))) < len(begins):
+    begins = Counter(word[0].lower() if word else "" for word in words)
+    odd = sorted(filter(is_made, begins))
+    if 0 < len(odd) < len(begins) and _FEW * sum(begins[word] for word in odd) >= len(words):
         yield f"files whose names begin with {first_of(odd, 3)} may be made of other images"
     if not all(words):
         return
@@ -98,5 +102,6 @@ def _about_copies(found: Evidence) -> Iterator[str]:
         yield f"{first_of([*map(printable, copies)], 2)} {verb}"
     # mildew2_rot90.jpg next to mildew2.jpg
     ends = ((stem, end) for stem in stems for end in _END.finditer(stem))
-    if versions := sorted(stem for stem, end in ends if stem[: end.start()] in stems):
+    versions = sorted({stem for stem, end in ends if stem[: end.start()] in stems})
+    if versions and _FEW * len(versions) >= 2 * len(stems):
         yield f"{first_of([*map(printable, versions)], 2)} may be another version of a file next to it"

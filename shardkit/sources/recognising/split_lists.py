@@ -24,6 +24,7 @@ from shardkit.sources.recognising.claims.image_names import plain_word
 from shardkit.sources.recognising.folders.source_place import SourcePlace
 from shardkit.sources.recognising.tables.layout import relative
 from shardkit.sources.recognising.wrapped_source import innermost, replaced
+from shardkit.sources.unlisted_images import NamedImages
 from shardkit.sources.walking import is_within, join
 
 _FIRST_WORD = r"(?P<image>\S+)(?:\s.*)?"
@@ -78,6 +79,10 @@ def divided_by_lists(source: Source, files: Sequence[NamingFile], opening: Openi
     used = [posixpath.join(above, file.path) for file in source.used_files]
     others = [one for one in files if not any(fnmatch.fnmatchcase(one.path, path) for path in used)]
     others = [one for one in others if _names_single_images(one, inner.images, above)]
+    if inner.driver.names_images and others:
+        examples = NamedImages(join(above, key) for key in inner.driver.keys(inner.folder))
+        paths = {one.path: [path for found in one.found.values() for path in found.paths] for one in others}
+        others = [one for one in others if examples.contain(paths[one.path]).any()]
     found = {one.path: made for one in others if (made := split_list(one, opening)) is not None}
     return _divided(source, inner, found, above, opening) if found else source
 

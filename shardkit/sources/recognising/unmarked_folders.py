@@ -7,11 +7,16 @@ dataset/flowers/rose/.
 from collections.abc import Callable
 from dataclasses import replace
 
+from shardkit.errors import DataError
 from shardkit.layouts import Layout
 from shardkit.refusals import RefusedDataError
 from shardkit.sources.context import Opening
+from shardkit.sources.engine.lookup import refuse_lost_zeros
+from shardkit.sources.file_names import ending
+from shardkit.sources.formats.tables.opening import TABLE_ENDINGS, open_table_file
 from shardkit.sources.formats.unsupported_images import unsupported_format
 from shardkit.sources.listing import Source
+from shardkit.sources.options import SourceOptions
 from shardkit.sources.recognising.folders.class_tree import FlatFolders, Without, Wrapper, read_tree
 from shardkit.sources.recognising.folders.flat_folders import refusal_of_flat_folders, refuse_without_images
 from shardkit.sources.recognising.folders.source_place import SourcePlace, place_of
@@ -19,6 +24,8 @@ from shardkit.sources.recognising.split_tables import open_roboflow_classes
 from shardkit.sources.recognising.unmarked_tables import IsReadWithout, open_tables, source_of, tables_of
 from shardkit.sources.walking import children, files_below, folders_in, is_image, join
 from shardkit.storage import Folder
+
+_MAX_TABLES = 3  # that are compared with the images' names
 
 
 def open_unmarked_folder(
@@ -48,9 +55,22 @@ def open_unmarked_folder(
         if isinstance(found, Without):
             raise IsReadWithout(tuple(f"/{join(place.above, path)}" for path in found.paths), found.why)
         if isinstance(found, FlatFolders):
+            _refuse_lost_zeros(folder)
             raise refusal_of_flat_folders(folder, found, place)
         _refuse_data_files(folder, place)
         return found.source(opening)
+
+
+def _refuse_lost_zeros(folder: Folder) -> None:
+    """Refuse tables whose numbers are names of images without their zeros."""
+    tables = [one.name for one in children(folder) if not one.is_folder and ending(one.name) in TABLE_ENDINGS]
+    for name in tables[:_MAX_TABLES]:
+        try:
+            file = open_table_file(folder, name, SourceOptions())
+        except DataError:
+            continue  # no table
+        paths = (path for path, entry in files_below(folder, "") if is_image(entry.name))
+        refuse_lost_zeros(file, range(len(file.columns)), paths)
 
 
 def _refuse_data_files(folder: Folder, place: SourcePlace) -> None:

@@ -225,16 +225,6 @@ REFUSED = {
         "train/ itself contains split folders: test/, train/",
         ["SOURCE/train OUT"],
     ),
-    "masks next to their images (BUSI)": (
-        ["benign/1.png", "benign/1_mask.png", "benign/1_mask_1.png", "malignant/2.png", "malignant/2_mask.png"],
-        "1_mask.png in benign/ is a mask",
-        ["SOURCE OUT --ignore '*_mask*'"],
-    ),
-    "masks next to the images of a split": (
-        ["train/a/1.png", "train/a/1_mask.png", "train/b/2.png", "test/a/3.png"],
-        "1_mask.png in train/a/ is a mask",
-        ["SOURCE OUT --ignore '*_mask*'"],
-    ),
 }
 
 

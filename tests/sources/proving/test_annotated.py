@@ -2,7 +2,7 @@
 
 import pytest
 
-from shardkit.refusals import UnclearError
+from shardkit.refusals import RefusalError
 from shardkit.sources.opening import open_source
 from shardkit.sources.options import SourceOptions
 from shardkit.testing import write_tree
@@ -22,6 +22,6 @@ ANNOTATED = {
 @pytest.mark.parametrize("paths", ANNOTATED.values(), ids=ANNOTATED.keys())
 def test_annotated_images_are_asked_about_unless_the_user_forces_class_folders(paths, tmp_path):
     root = write_tree(tmp_path, paths)
-    with pytest.raises(UnclearError):
+    with pytest.raises(RefusalError):
         open_source(str(root))
     assert open_source(str(root), SourceOptions(layout="class-folders")).layout.endswith("class folders")

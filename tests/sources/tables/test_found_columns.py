@@ -145,19 +145,6 @@ def test_where_two_columns_are_possible_the_refusal_has_the_commands(content, pr
     assert [f"{command.split('OUT ')[1].split('#')[0].strip()} " for command in commands] == options
 
 
-@pytest.mark.parametrize("num", [12, NUM])
-def test_a_column_that_cuts_across_folders_of_classes_is_not_read_unasked(num, tmp_path):
-    paths = [f"{NAMES[i % 2]}/{i}.png" for i in range(num)]
-    write_tree(tmp_path, {path: picture(i) for i, path in enumerate(paths)})
-    rows = [f"{i},{'Kim' if i % 3 else 'Lee'},{path}\n" for i, path in enumerate(paths)]
-    path = write(tmp_path, f"image_id,by,image_path\n{''.join(rows)}", "metadata.csv")
-    with pytest.raises(CallError) as refused:
-        convert(str(tmp_path), str(tmp_path / "out"))
-    assert f"{path}: column 'by' differs from the images' folders, which may be classes" in str(refused.value)
-    # The image's own name is no label.
-    assert offered(refused.value) == [{"label_columns": ("by",)}, {"layout": "class-folders"}]
-
-
 def test_a_command_repeats_the_options_that_the_user_gave(tmp_path):
     write_tree(tmp_path, {image(i): picture(i) for i in range(NUM)})
     path = write(tmp_path, csv("file,label,category,fold", image, label, lambda i: i % 2, lambda i: f"f{i % 5}"))

@@ -41,7 +41,7 @@ def claims_of_single_images(
         named = {name: found for name in some if (found := _image_of(name, names)) is not None}
         if named and len(named) >= _MIN_SHARE * len(some):
             first, found = next(iter(named.items()))
-            may_be_labels = _may_be_labels(folder, join(path, first))
+            may_be_labels = may_hold_labels(folder, join(path, first))
             if len(named) == 1 and not (may_be_labels and first.lower().endswith(_STRUCTURED)):
                 continue  # a note in a folder
             is_whole = len(some) == len(files) and names.are_counted
@@ -60,7 +60,7 @@ def claims_of_single_images(
     return claims
 
 
-def _may_be_labels(folder: Folder, path: str) -> bool:
+def may_hold_labels(folder: Folder, path: str) -> bool:
     """Return whether the beginning of a file does not look like a caption or like what a camera says."""
     head = read_head(folder, path) or b""
     if path.lower().endswith(_STRUCTURED):

@@ -9,12 +9,16 @@ from shardkit.naming import printable, split_of_folder
 from shardkit.options.call import Change
 from shardkit.refusals import RefusalError, UnrecognisedError
 from shardkit.sources.file_names import ending
+from shardkit.sources.formats.tables.opening import TABLE_ENDINGS
+from shardkit.sources.formats.tables.text_files import TEXT_ENDINGS
 from shardkit.sources.formats.unsupported_images import unsupported_format
+from shardkit.sources.recognising.claims.files_of_images import may_hold_labels
 from shardkit.sources.recognising.folders.class_tree import FlatFolders
 from shardkit.sources.recognising.folders.data_formats import data_format
 from shardkit.sources.recognising.folders.first_images import image_names
 from shardkit.sources.recognising.folders.source_place import FORCED, SourcePlace
-from shardkit.sources.walking import files_below
+from shardkit.sources.recognising.only_folders import is_text
+from shardkit.sources.walking import files_below, is_image
 from shardkit.storage import Folder
 
 _EXAMPLES = 2  # file names shown in a message
@@ -24,6 +28,8 @@ _ARCHIVES = (".zip", ".tar")
 _PACKED = (".gz", ".tgz", ".bz2", ".xz", ".zst", ".7z", ".rar")
 _ARRAYS = (".npy", ".npz", ".pkl", ".pickle", ".h5", ".hdf5", ".mat", ".pt", ".pth", ".mdb", ".lmdb", ".bin")
 _RECORDS = (".tfrecord", ".tfrecords", ".tfrec")
+# Files that may have labels of the images: no command loses them.
+_OF_LABELS = frozenset({*TABLE_ENDINGS, *TEXT_ENDINGS, ".json", ".xml", ".yaml", ".yml", ".mat", ".npy", ".pkl"})
 _NO_ENDING = "(none)"
 
 
@@ -33,7 +39,9 @@ def refusal_of_flat_folders(folder: Folder, flat: FlatFolders, place: SourcePlac
     every = [name for found in names.values() for name in found]
     if not every:
         return refuse_without_images(folder, place)
-    commands = [place.whole({"unlabelled": True}, "images without labels")]
+    others = (path for path, entry in files_below(folder, "") if not is_image(path) and not is_text(entry.name))
+    has_labels = any(ending(path) in _OF_LABELS and may_hold_labels(folder, path) for path in others)
+    commands = [] if has_labels else [place.whole({"unlabelled": True}, "images without labels")]
     paths = [root.path for root in flat.roots if root.path]
     where = "the top folder"
     if paths:

@@ -271,4 +271,4 @@ def test_the_page_has_every_code_with_its_effect():
     named = {code: effect for codes, effect in rows for code in re.findall(r"`(\w+)`", codes)}
     words = {"hints": "one line of the summary"}
     assert not {(code, kind) for code, kind in found if words.get(kind, kind) not in named.get(code, "")}
-    assert len({code for code, _ in found}) == 39
+    assert len({code for code, _ in found}) == 40

@@ -292,7 +292,7 @@ def test_keys_that_the_dataset_has_are_refused_and_left_out_on_request(dataset, 
 def test_without_contents_keys_are_known_and_duplicates_are_not(source, tmp_path):
     output = tmp_path / "out"
     convert_without_beam(str(source), str(output), check="header", splits=SPLITS)
-    added = write_tree(tmp_path / "new", {"ant/copy.png": picture(0), "bee/other.png": picture(700)})
+    added = write_tree(tmp_path / "new", {"ant/again.png": picture(0), "bee/other.png": picture(700)})
     outcome = append_without_beam(str(output), str(added))
     assert outcome.manifest.source.duplicates is None
     assert problems(output) == []

@@ -43,6 +43,7 @@ _LAST_SUFFIX = re.compile(r"[_-][^_/-]+\Z")
 _MAX_SUFFIXES = 4  # of masks of the same images, such as those of several observers
 _NUM_MATCHED = 400  # files whose stems are compared
 _MIN_MATCHED = 0.8  # of the masks
+_SMALLER = 2  # times at least that masks are smaller than their images
 _MAX_FOLDERS = 12  # folders next to each other that may be pairs
 _MAX_DEPTH = 3  # levels of folders that may each hold pairs
 # imagesTr/ of nnU-Net, DUTS-TR/
@@ -144,9 +145,17 @@ def _pairs_among(folder: Folder, base: str, paths: list[str], split: str | None,
     others = [path for path in paths if path not in said and not _NO_MASKS.search(path[len(base) :])]
     for masks in said or others:
         for images in _images_of(masks, others):
+            if not said and _SMALLER * _num_bytes(folder, masks) > _num_bytes(folder, images):
+                continue  # drawings take less than photographs; classes are opened for nothing
             part = _part(folder, images, masks, split)
             if found := _matched(folder, part, any_start=any_start, is_said=bool(said)):
                 yield found
+
+
+def _num_bytes(folder: Folder, path: str) -> float:
+    """Return the mean size of the files in a folder."""
+    sizes = [entry.num_bytes for entry in children(folder, path) if not entry.is_folder]
+    return sum(sizes) / max(1, len(sizes))
 
 
 def _name(path: str) -> str:
