@@ -50,7 +50,7 @@ def _mixed():
         yield f"colour/{i}.png", encode(image, "PNG")
         yield f"grey/{i}.jpg", encode(image.convert("L"), "JPEG")
         yield f"grey/{i}.png", encode(image.convert("L"), "PNG")
-        yield f"grey/{i}_palette.png", encode(image.convert("P"), "PNG")
+        yield f"grey/palette_{i}.png", encode(image.convert("P"), "PNG")
 
 
 @pytest.fixture(scope="session")
