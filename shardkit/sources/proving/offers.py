@@ -366,14 +366,14 @@ def _found(pattern: str, name: str) -> str:
 def _of_levels(paths: list[str], base: Reading) -> Iterator[Offer]:
     """Yield a reading for each level of folders, also without folders that hold none of the images, and in one part."""
     parts = [path.split("/")[:-1] for path in paths]
-    tops = sorted({one[_first_level(parts)] for one in parts if len(one) > _first_level(parts)})
+    at = _first_level(parts)
+    tops = sorted({one[at] for one in parts if len(one) > at})
     names = {name for one in parts for name in one}
     odd = sorted(name for name in names if SAYS_MASKS.search(name) or is_of_project(name) or is_made(name))
     yield from _of_view(parts, base, [], "")
     if odd:
         inside = [one for one in parts if {*odd}.isdisjoint(one)]
         yield from _of_view(inside, base, [f"{name}/" for name in odd], f", without {_shown(odd)}")
-    at = _first_level(parts)
     above = "/" + "".join(f"{name}/" for name in parts[0][:at]) if parts else "/"
     others = [name for name in tops if split_of_name(name) is None]
     if 0 < len(others) < len(tops) - 1:
