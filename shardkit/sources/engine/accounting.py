@@ -69,7 +69,7 @@ def check_accounts(tree: Folder, root: str, accounting: Accounting, skipped: Map
     if not counts:
         return
     kinds = [f"{glob} ({count:,})" for glob, count in sorted(counts.items(), key=lambda one: -one[1])]
-    examples = [printable(path) for path in islice(_unexplained(tree, root, accounting), _SHOWN)]
+    examples = [printable(path) for path in islice(unexplained(tree, root, accounting), _SHOWN)]
     # A glob that hides a file of the reading, too, is no advice: then the files are named.
     read = {f"{parent_of(one) or '.'}/*{ending(one)}" for one in accounting.used}
     left_out = [*sorted(counts)[:_SHOWN]] if read.isdisjoint(counts) else examples
@@ -82,7 +82,8 @@ def check_accounts(tree: Folder, root: str, accounting: Accounting, skipped: Map
     raise DataError(msg)
 
 
-def _unexplained(tree: Folder, root: str, accounting: Accounting) -> Iterator[str]:
+def unexplained(tree: Folder, root: str, accounting: Accounting) -> Iterator[str]:
+    """Yield the files that are neither examples nor explained by their names."""
     for path, entry in files_below(tree, ""):
         is_example = is_image(entry.name) and (not root or path.startswith(f"{root}/"))
         if not is_example and not accounting.explains(path):

@@ -12,7 +12,7 @@ from shardkit.options.call import Change
 from shardkit.refusals import AS_RECOGNISED, RefusalError, RefusedDataError, UnclearError
 from shardkit.reject_reasons import NO_LABEL
 from shardkit.sources.context import Opening
-from shardkit.sources.engine.accounting import UNEXPLAINED, Accounting
+from shardkit.sources.engine.accounting import UNEXPLAINED, Accounting, unexplained
 from shardkit.sources.engine.opening import open_reading
 from shardkit.sources.ignoring.filtered_folder import FilteredFolder, IgnoreGlob
 from shardkit.sources.proving.evidence import Evidence
@@ -20,7 +20,7 @@ from shardkit.sources.proving.offers import Offer, offers
 from shardkit.sources.readings.given import is_said_by, options_saying
 from shardkit.sources.readings.text import to_data
 from shardkit.sources.readings.values import Reading, files_of
-from shardkit.sources.walking import files_below, is_image, is_within, join, parent_of
+from shardkit.sources.walking import join, parent_of
 
 _SHOWN = 3  # doubts
 
@@ -98,12 +98,7 @@ def accounting_for_all(opening: Opening, reading: Reading) -> Reading:
     found = {one.removeprefix(UNEXPLAINED) for one in skipped if one.startswith(UNEXPLAINED)}
     more = list[str]()
     if found:
-        root = reading.images.root
-        others = [
-            path
-            for path, entry in files_below(folder, "")
-            if not (is_image(entry.name) and is_within(path, root)) and not accounting.explains(path)
-        ]
+        others = [*unexplained(folder, reading.images.root, accounting)]
         used = {_kind(one) for one in accounting.used}
         kinds = {_kind(path) for path in others}
         more = [kind for kind in kinds if kind not in used]

@@ -64,18 +64,15 @@ def _is_split(name: str) -> bool:
 
 def _about_words(found: Evidence) -> Iterator[str]:
     """Yield that the names of files begin with words that divide the images otherwise."""
-    words = [_WORD.match(key.rpartition("/")[2].rpartition(".")[0]) for key in found.keys]
     if (num := _num_codes(found)) >= _MIN_CODES:
         yield f"the names of files have {num} more fields, each of which may be the class"
-    begins = Counter(word[0].lower() if word else "" for word in words)
-    odd = sorted(filter(is_made, begins))
-    if 0 < len(odd) < len(begins) and _FEW * sum(begins[word] for word in odd) >= len(words):
-        yield f"files whose names begin with {first_of(odd, 3)} may be made of other images"
-    if not all(words):
-        return
-    texts = [word[0].lower() for word in words if word]
+    words = [_WORD.match(key.rpartition("/")[2].rpartition(".")[0]) for key in found.keys]
+    texts = [word[0].lower() if word else "" for word in words]
     counts = Counter(texts)
-    if 1 < len(counts) <= min(_MAX_WORDS, len(texts) / 3):
+    odd = sorted(filter(is_made, counts))
+    if 0 < len(odd) < len(counts) and _FEW * sum(counts[word] for word in odd) >= len(texts):
+        yield f"files whose names begin with {first_of(odd, 3)} may be made of other images"
+    if 1 < len(counts) <= min(_MAX_WORDS, len(texts) / 3) and "" not in counts:
         facts = [*zip(found.labels, found.splits, strict=True)]
         num_pairs = len({*zip(texts, found.labels, strict=True)})
         if num_pairs > max(len(counts), len(found.counts)) and len({*zip(texts, facts, strict=True)}) > len({*facts}):

@@ -13,7 +13,7 @@ from shardkit.archives.mounted_folder import MountedFolder
 from shardkit.sources.columns import FEATURE_PREFIX
 from shardkit.sources.context import Opening
 from shardkit.sources.engine.accounting import Accounting
-from shardkit.sources.file_names import ending
+from shardkit.sources.file_names import ending, stem_of
 from shardkit.sources.formats.registry import BOX_TABLE
 from shardkit.sources.ignoring.filtered_folder import FilteredFolder
 from shardkit.sources.listing import Listing, Source
@@ -150,6 +150,11 @@ class Evidence:
     def images(self) -> Iterable[str]:
         """The paths of all images of SOURCE."""
         return self.sizes.values()
+
+    @cached_property
+    def stems(self) -> set[str]:
+        """The names of all images of SOURCE, without their endings."""
+        return {stem_of(path) for path in self.images}
 
     @cached_property
     def levels(self) -> list[list[str]]:

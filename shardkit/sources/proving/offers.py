@@ -6,7 +6,7 @@ Each is a reading that the engine executes and that is planned before it is show
 import itertools
 import posixpath
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -121,18 +121,19 @@ def _of_the_same(opening: Opening, reading: Reading, paths: list[str]) -> Iterat
     index = label.origin.path
     names = sorted({one[index] for one in parts if len(one) > index})
     deep = sorted({one[index + 1] for one in parts if len(one) > index + 1})
-    start = f"/{root}/" if root else "/"
+    start = (f"/{root}/" if root else "/") if index == 0 else ""
+
+    def without(some: Sequence[str]) -> Offer:
+        return Offer(_ignoring(reading, [f"{start}{name}/" for name in some]), f"without {_shown(some)}")
+
     if (odd := odd_names(names)) and len(odd) < len(names) - 1:
-        globs = [f"{start if index == 0 else ''}{name}/" for name in odd]
-        yield Offer(_ignoring(reading, globs), f"without {_shown(odd)}")
-        for name, glob in zip(odd, globs, strict=True) if 1 < len(odd) <= _MAX_SHOWN else ():
-            yield Offer(_ignoring(reading, [glob]), f"without {_shown([name])}")
+        yield without(odd)
+        yield from (without([name]) for name in odd if 1 < len(odd) <= _MAX_SHOWN)
     nested = sorted(
         {one[index] for one in parts if len(one) > index + 1} - {one[index] for one in parts if len(one) == index + 1}
     )
     if 0 < len(nested) <= _MAX_SHOWN and len(nested) < len(names) - 1:
-        globs = [f"{start if index == 0 else ''}{name}/" for name in nested]
-        yield Offer(_ignoring(reading, globs), f"without {_shown(nested)}")
+        yield without(nested)
     if 0 < len(deep) <= _MAX_SHOWN and any(len(one) == index + 1 for one in parts):
         yield Offer(_ignoring(reading, [f"{name}/" for name in deep]), f"without {_shown(deep)}")
     if what := parts_of_data(names):
@@ -325,8 +326,8 @@ def _of_names(paths: list[str], base: Reading) -> Iterator[Offer]:
     tops = {path: path.partition("/")[0] for path in paths if "/" in path}
     tests = sorted({top for top in tops.values() if mentioned_split(top) == "test"})
     labelled = [path for path in paths if tops.get(path) not in tests]
-    if not tests or any(True for _ in _of_these_names(paths, base)):
-        yield from _of_these_names(paths, base)
+    if (of_all := [*_of_these_names(paths, base)]) or not tests:
+        yield from of_all
         return
     for offer in _of_these_names(labelled, base):
         reading = _ignoring(offer.reading, [f"/{name}/" for name in tests])
@@ -336,7 +337,7 @@ def _of_names(paths: list[str], base: Reading) -> Iterator[Offer]:
 def _of_these_names(paths: list[str], base: Reading) -> Iterator[Offer]:
     """Yield readings by the words and fields of files' names; fields may also be numbers, as ages are."""
     names = [posixpath.basename(path) for path in paths]
-    split = _split_level([path.split("/")[:-1] for path in paths])
+    split = _split_level(_levels([path.split("/")[:-1] for path in paths]))
     form = form_of(names)
     guess = guess_pattern(names)
     patterns = [guess] if guess else []
@@ -395,7 +396,7 @@ def _first_level(parts: Sequence[Sequence[str]]) -> int:
 
 def _of_view(parts: Sequence[Sequence[str]], base: Reading, ignored: Sequence[str], how: str) -> Iterator[Offer]:
     many = _levels(parts)
-    split = _split_level(parts)
+    split = _split_level(many)
     label = base.label.origin.path if base.label and isinstance(base.label.origin, PathPart) else None
     root = _depth(base)
     for i, names in sorted(many.items(), reverse=True):
@@ -413,9 +414,9 @@ def _levels(parts: Sequence[Sequence[str]]) -> dict[int, list[str]]:
     return {i: names for i, names in levels.items() if len(names) > 1}
 
 
-def _split_level(parts: Sequence[Sequence[str]]) -> PathPart | None:
+def _split_level(levels: Mapping[int, Sequence[str]]) -> PathPart | None:
     """Return the splits that folders of the first such level mean."""
-    found = ((i, _splits_among(names)) for i, names in _levels(parts).items())
+    found = ((i, _splits_among(names)) for i, names in levels.items())
     return next((PathPart(i, splits) for i, splits in found if splits), None)
 
 

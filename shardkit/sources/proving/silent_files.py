@@ -43,16 +43,21 @@ def may_say(found: Evidence, path: str) -> bool:
     return not (kind == ".zip" and _repeats_images(found, path))
 
 
-def _is_no_prose(found: Evidence, path: str) -> bool:
+def _lines_of(found: Evidence, path: str) -> list[str] | None:
+    """Return the lines of a text that are not blank; None if it cannot be used."""
     data = read_sample(found.tree, path, _MAX_BYTES)
     if data is None:
+        return None
+    return [line.strip() for line in data.decode("utf-8", "replace").splitlines() if line.strip()]
+
+
+def _is_no_prose(found: Evidence, path: str) -> bool:
+    if (lines := _lines_of(found, path)) is None:
         return True
-    lines = [line.strip() for line in data.decode("utf-8", "replace").splitlines() if line.strip()]
     # Names of classes in a line each, which the folders have, too, or which the user gave.
     if {*lines} <= {*found.counts, *(found.options.classes or ())}:
         return found.reading.label is not None and bool(found.reading.label.names)
-    stems = {posixpath.splitext(posixpath.basename(one))[0] for one in found.images}
-    names_images = any(posixpath.splitext(word)[0] in stems for line in lines for word in _WORD.findall(line)[:2])
+    names_images = any(posixpath.splitext(word)[0] in found.stems for line in lines for word in _WORD.findall(line)[:2])
     are_sentences = sum(len(_WORD.findall(line)) >= _WORDS_OF_PROSE for line in lines) * 2 >= len(lines)
     # A table has as many tabs in each line.
     tabs = {line.count("\t") for line in lines}
@@ -64,12 +69,10 @@ def _names_something(found: Evidence, path: str) -> bool:
 
     One that names all classes describes them, unless they are numbers or codes that it explains.
     """
-    data = read_sample(found.tree, path, _MAX_BYTES)
-    if data is None:
+    if (lines := _lines_of(found, path)) is None:
         return True
-    lines = [line for line in data.decode("utf-8", "replace").splitlines() if line.strip()]
     cells = {cell.strip().lower() for line in lines for cell in _BETWEEN_CELLS.split(line)}
-    stems = {posixpath.splitext(posixpath.basename(one))[0].lower() for one in found.images}
+    stems = {stem.lower() for stem in found.stems}
     stems |= {str(int(stem)) for stem in stems if stem.isdecimal()}  # 4 in a table may be 004.jpg
     if not stems.isdisjoint(posixpath.splitext(posixpath.basename(cell))[0] for cell in cells):
         return True

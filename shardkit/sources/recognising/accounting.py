@@ -13,7 +13,7 @@ from shardkit.sources.recognising.claims.captions import is_caption
 from shardkit.sources.recognising.claims.collecting import NamingFile, naming_files
 from shardkit.sources.recognising.claims.files_of_images import claims_of_single_images
 from shardkit.sources.recognising.claims.image_names import ImageNames
-from shardkit.sources.recognising.split_lists import divided_by_lists, repeats_folders, split_columns
+from shardkit.sources.recognising.split_lists import divided_by_lists, own_columns, repeats_folders, split_columns
 from shardkit.sources.recognising.wrapped_source import WrappedSource
 
 
@@ -59,10 +59,8 @@ def _is_used(path: str, source: Source, opening: Opening) -> bool:
 
 def _claim(one: NamingFile, names: ImageNames, opening: Opening, source: Source, *, are_folders_labels: bool) -> Claim:
     claim = one.claim(names)
-    of_splits = split_columns(one)
-    others = [i for i in one.others if i not in of_splits]
     if _is_used(one.path, source, opening):
-        has_labels = one.may_be_labels([i for i in others if not repeats_folders(one, i)])
+        has_labels = one.may_be_labels(own_columns(one))
         return replace(claim, is_used=True, gives="labels" if has_labels else "splits")
     kind = ending(one.path)
     if one.file is None:
@@ -70,14 +68,15 @@ def _claim(one: NamingFile, names: ImageNames, opening: Opening, source: Source,
         what = of_kind.get(kind, f"{kind} files are not read")
         return replace(claim, gives="unknown", why=f"{what}; write the names and what belongs to them as a CSV file")
     columns = one.file.columns
-    split = split_of_file(one.path)
+    split, of_splits = split_of_file(one.path), split_columns(one)
+    others = [i for i in one.others if i not in of_splits]
     if (
         others
         and all(repeats_folders(one, i) for i in [*others, *of_splits])
         and not (of_splits and source.takes_splits)
     ):
         return replace(claim, gives="nothing", why="it repeats the names of the folders")
-    if (split or of_splits) and not one.may_be_labels([i for i in others if not repeats_folders(one, i)]):
+    if (split or of_splits) and not one.may_be_labels(own_columns(one)):
         why = "the source has splits without it"
         if source.takes_splits:
             why = "its images have no labels"

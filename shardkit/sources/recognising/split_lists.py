@@ -124,8 +124,7 @@ def split_list(one: NamingFile, opening: Opening) -> SplitList | None:
         return None
     # A column of splits means splits, whatever the others hold; train.csv may be there for its labels, unless
     # --layout class-folders says that the folders are the labels.
-    others = [i for i in one.others if i not in of_splits and not repeats_folders(one, i)]
-    if not of_splits and one.may_be_labels(others) and opening.options.layout != "class-folders":
+    if not of_splits and one.may_be_labels(own_columns(one)) and opening.options.layout != "class-folders":
         return None
     return SplitList(
         file=one.file,
@@ -143,6 +142,12 @@ def split_columns(one: NamingFile) -> list[int]:
         return []
     file = one.file
     return [i for i in one.others if is_split_column(file, i, [row[i] for row in one.rows])]
+
+
+def own_columns(one: NamingFile) -> list[int]:
+    """Return the columns that are no splits and do not repeat the folders of the images."""
+    of_splits = split_columns(one)
+    return [i for i in one.others if i not in of_splits and not repeats_folders(one, i)]
 
 
 def repeats_folders(one: NamingFile, column: int) -> bool:

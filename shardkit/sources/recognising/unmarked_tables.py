@@ -19,7 +19,7 @@ from shardkit.sources.recognising.claims.collecting import NamingFile, naming_fi
 from shardkit.sources.recognising.claims.image_names import ImageNames
 from shardkit.sources.recognising.folders.class_folders import label_folders
 from shardkit.sources.recognising.folders.split_folders import splits_of
-from shardkit.sources.recognising.split_lists import repeats_folders, split_columns
+from shardkit.sources.recognising.split_lists import own_columns
 from shardkit.sources.recognising.split_tables import SplitTables, open_split_tables
 from shardkit.sources.recognising.tables.layout import FoundTable, open_table_in
 from shardkit.sources.recognising.tables.number_names import names_file_of
@@ -70,8 +70,7 @@ def tables_of(folder: Folder, excluded: str | None, *, is_explicit: bool = False
 
 
 def _has_labels(one: NamingFile, *, must_be_usual: bool) -> bool:
-    of_splits = split_columns(one)
-    labels = [i for i in one.others if i not in of_splits and not repeats_folders(one, i)]
+    labels = own_columns(one)
     titles = [one.titles[i] for i in labels]
     is_form = "submission" in one.path.lower()  # of a competition, to be filled in
     return not is_form and one.may_be_labels(labels) and bool(not must_be_usual or named_like(titles, _USUAL_LABELS))

@@ -66,11 +66,8 @@ def _describes_classes(folder: Folder, file: TableFile) -> bool:
     """Return whether a table has no usual column of labels or boxes for images in class folders, such as cameras."""
     is_usual = named_like(file.columns, (*LABEL_COLUMNS, *LIKELY_LABEL_COLUMNS))
     has_boxes = not {*map(plain, file.columns)}.isdisjoint(USUAL_OBJECTS)
-    return (
-        not (is_usual or has_boxes)
-        and len([*filter(split_of_folder, child_folders(folder, None))]) == 0
-        and len(child_folders(folder, None)) > 1
-    )
+    folders = child_folders(folder, None)
+    return not (is_usual or has_boxes) and len(folders) > 1 and not any(map(split_of_folder, folders))
 
 
 def open_metadata(opening: Opening) -> Source:
