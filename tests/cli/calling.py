@@ -7,6 +7,7 @@ import re
 import shlex
 import subprocess
 import sys
+import threading
 from pathlib import Path
 
 from click.testing import CliRunner
@@ -108,3 +109,19 @@ def is_one_sentence(stderr):
     """Whether an error is what a user can read: no traceback, no runner's dump, one line that begins with Error."""
     lines = [line for line in stderr.splitlines() if line.startswith("Error: ")]
     return len(lines) == 1 and "Traceback" not in stderr and len(stderr.splitlines()) <= 5
+
+
+def start_reading(master):
+    """A thread that reads what is shown on a terminal until its other end is closed, and what it has read so far."""
+    shown = bytearray()
+
+    def drain():
+        try:
+            while chunk := os.read(master, 1 << 16):
+                shown.extend(chunk)
+        except OSError:  # how Linux says that the other end is closed
+            pass
+
+    reader = threading.Thread(target=drain)
+    reader.start()
+    return reader, shown

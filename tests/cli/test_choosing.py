@@ -3,7 +3,6 @@
 import os
 import pty
 import shlex
-import threading
 import time
 
 import pytest
@@ -11,7 +10,7 @@ import pytest
 from shardkit.dataset.manifest import read_manifest
 from shardkit.testing import write_class_folders
 
-from .calling import TIMEOUT_SECONDS, call, environment, start_forked
+from .calling import TIMEOUT_SECONDS, call, environment, start_forked, start_reading
 
 ASKED = b"q to quit: "
 
@@ -30,17 +29,7 @@ def answered(key, *arguments, **variables):
     with open(slave, "r+b", buffering=0) as terminal:
         env = environment(TERM="xterm-256color", COLUMNS="100", **variables)
         process = start_forked(*arguments, stdin=terminal, stdout=terminal, stderr=terminal, env=env, text=False)
-    shown = bytearray()
-
-    def drain():
-        try:
-            while chunk := os.read(master, 1 << 16):
-                shown.extend(chunk)
-        except OSError:  # how Linux says that the other end is closed
-            pass
-
-    reader = threading.Thread(target=drain)
-    reader.start()
+    reader, shown = start_reading(master)
     end = time.monotonic() + TIMEOUT_SECONDS
     # What is typed before the question waits for a key is dropped, as a key that was meant for another program.
     while reader.is_alive() and time.monotonic() < end:

@@ -7,7 +7,6 @@ import re
 import shlex
 import subprocess
 import sys
-import threading
 import time
 
 import pytest
@@ -21,7 +20,7 @@ from shardkit.cli.progress import displays
 from shardkit.parallel import progress
 from shardkit.testing import write_class_folders
 
-from .calling import TIMEOUT_SECONDS, call, environment, run_forked, start, start_forked
+from .calling import TIMEOUT_SECONDS, call, environment, run_forked, start, start_forked, start_reading
 
 CONTROL = re.compile(rb"[\x00-\x08\x0b-\x1f\x7f]")
 
@@ -51,21 +50,11 @@ def run_on_terminal(*arguments, stdout_too=False, columns="100", start=start_for
             env=environment(TERM="xterm-256color", COLUMNS=columns),
             text=False,
         )
-    sent = []
-
-    def drain():
-        try:
-            while chunk := os.read(master, 1 << 16):
-                sent.append(chunk)
-        except OSError:  # how Linux says that the other end is closed
-            pass
-
-    reader = threading.Thread(target=drain)
-    reader.start()
+    reader, sent = start_reading(master)
     out, _ = process.communicate(timeout=TIMEOUT_SECONDS)
     reader.join(TIMEOUT_SECONDS)
     os.close(master)
-    return process.returncode, out, b"".join(sent)
+    return process.returncode, out, bytes(sent)
 
 
 @pytest.mark.parametrize(
