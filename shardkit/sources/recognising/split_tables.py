@@ -1,7 +1,7 @@
 """One table for each split, read as one source: ``train/_classes.csv`` of Roboflow, or train.csv and test.csv."""
 
 import posixpath
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import cast
 
@@ -14,8 +14,8 @@ from shardkit.sources.formats.tables.records import TableFile
 from shardkit.sources.options import SourceOptions
 from shardkit.sources.readings.values import Column, Images, Labels, Listed, Origin, Reading
 from shardkit.sources.recognising.folders.split_folders import splits_of
-from shardkit.sources.recognising.tables.images.nearby import parent_folder
 from shardkit.sources.recognising.tables.layout import FoundTable, open_table_in, relative
+from shardkit.sources.recognising.tables.places import parent_folder
 from shardkit.sources.unlisted_images import NamedImages, SharedImages
 from shardkit.sources.walking import file_or_folder, folders_in, join
 from shardkit.storage import Folder
@@ -47,7 +47,7 @@ class SplitTables:
         keys = []
         for _, table in self.tables:
             source = open_reading(Opening(tree), table.reading(tree), is_strict=False)
-            above = relative(tree, table.folder)
+            above = relative(tree, table.placement.folder)
             keys.append(NamedImages(join(above, key) for key in source.driver.keys(source.folder)))
         return len(SharedImages(keys)) > 0
 
@@ -103,25 +103,20 @@ def _below(root: str, path: str) -> str:
     return path[len(root) + 1 :] if root and f"{path}/".startswith(f"{root}/") else path
 
 
-def open_split_tables(
-    folder: Folder, paths: Sequence[tuple[str, str | None]], options: SourceOptions, of_others: Collection[str] = ()
-) -> SplitTables:
-    """Open the tables of several splits.
-
-    The images of the tables in `of_others` are not below the tables' folders.
-    """
-    tables = [_open(folder, path, options, of_others) for path, _ in paths]
+def open_split_tables(folder: Folder, paths: Sequence[tuple[str, str | None]], options: SourceOptions) -> SplitTables:
+    """Open the tables of several splits."""
+    tables = [open_table_in(folder, path, options) for path, _ in paths]
     separators = {one.columns.labels.separator for one in tables}
     if None in separators and len(separators) == 2:  # a table of few images may have the same labels in all rows
         [separator] = separators - {None}
         options = replace(options, label_separator=separator)
-        tables = [_open(folder, path, options, of_others) for path, _ in paths]
+        tables = [open_table_in(folder, path, options) for path, _ in paths]
     for one in tables:
         if one.columns.schema != tables[0].columns.schema:
             msg = f"{one.file.url}: its columns are not those of {tables[0].file.url}; give each alone as SOURCE"
             raise DataError(msg)
     # Paths may begin with the name of the folder that the tables are in: CheXpert-v1.0-small/train/….
-    roots = [root_of(one.folder) for one in tables]
+    roots = [root_of(one.placement.folder) for one in tables]
     start = root_of(folder)
     if any(not root.startswith(start) for root in roots):
         parent = parent_folder(folder)
@@ -131,11 +126,6 @@ def open_split_tables(
         folder = parent
     splits = [split for _, split in paths]
     return SplitTables(folder, tuple(zip(splits, tables, strict=True)))
-
-
-def _open(folder: Folder, path: str, options: SourceOptions, of_others: Collection[str]) -> FoundTable:
-    above, _, name = ("", "", path) if path in of_others else path.rpartition("/")
-    return open_table_in(subfolder(folder, above) if above else folder, name, options)
 
 
 def open_roboflow_classes(folder: Folder, options: SourceOptions) -> SplitTables | None:

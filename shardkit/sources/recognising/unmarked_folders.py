@@ -11,7 +11,7 @@ from shardkit.errors import DataError
 from shardkit.layouts import Layout
 from shardkit.refusals import RefusedDataError
 from shardkit.sources.context import Opening
-from shardkit.sources.engine.lookup import refuse_lost_zeros
+from shardkit.sources.engine.lost_zeros import refuse_lost_zeros
 from shardkit.sources.file_names import ending
 from shardkit.sources.formats.tables.opening import TABLE_ENDINGS, open_table_file
 from shardkit.sources.formats.unsupported_images import unsupported_format

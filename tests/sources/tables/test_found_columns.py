@@ -59,6 +59,7 @@ FOUND = {
         "Photo",
         "Kind",
     ),
+    "an unusual column of images": (csv("foo,label", image, label), "foo", "label"),
     "few records": ("img,breed\n0.png,cat\n1.png,dog\n", "img", "breed"),
 }
 
@@ -101,11 +102,6 @@ REFUSED = {
         csv("file,hotel,time", image, lambda i: i % 4, lambda i: i * 1000),
         "none of the columns 'file', 'hotel', 'time' has a usual name for labels",
         ["--label-column hotel "],
-    ),
-    "an unusual column of images": (
-        csv("foo,label", image, label),
-        "no column has a usual name for image paths",
-        ["--image-column foo "],
     ),
     "several names in one": (
         csv("file,label", image, lambda i: ["cat", "dog", "cat dog", "dog cat owl"][i % 4]),

@@ -12,9 +12,7 @@ from shardkit.options.call import Change
 from shardkit.options.words import named
 from shardkit.refusals import also_offering
 from shardkit.sources.context import Opening
-from shardkit.sources.engine.lookup import ImageLocation
 from shardkit.sources.engine.opening import open_reading
-from shardkit.sources.engine.table_paths import KeyBuilder, root_of
 from shardkit.sources.formats.column_names import (
     IMAGE_COLUMNS,
     LABEL_COLUMNS,
@@ -30,8 +28,8 @@ from shardkit.sources.listing import Source
 from shardkit.sources.options import SourceOptions
 from shardkit.sources.readings.values import Images, PathPart, Reading
 from shardkit.sources.recognising.detection.of_many_images import is_box_json
-from shardkit.sources.recognising.tables.images.nearby import is_file
 from shardkit.sources.recognising.tables.layout import FoundTable, with_tables
+from shardkit.sources.recognising.tables.places import Placement, is_file
 from shardkit.sources.recognising.tables.roles import USUAL_OBJECTS, find_columns
 from shardkit.sources.walking import children, files_below, is_dataset, is_image, join, parent_of
 from shardkit.storage import Folder, os_errors_as
@@ -116,8 +114,8 @@ def _reading(folder: Folder, paths: list[str], options: SourceOptions, excluded:
         columns = replace(columns, split=None)
     elif columns.split is None:
         split_folders = bool(inner) and all(map(split_of_folder, inner))
-    location = ImageLocation(is_anywhere=_are_elsewhere(folder, files, columns.image))
-    found = FoundTable(folder, files[0], columns, KeyBuilder(root_of(folder)), location)
+    placement = Placement(folder, None if _are_elsewhere(folder, files, columns.image) else "path")
+    found = FoundTable(files[0], columns, placement)
     reading = replace(found.reading(folder), images=Images(), classes=options.classes or ())
     others = {name: split_of_folder(name) for name in inner}
     split = PathPart(0, {} if all(others.values()) else others) if split_folders else reading.split

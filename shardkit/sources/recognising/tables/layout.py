@@ -8,21 +8,17 @@ from typing import Any, cast
 from shardkit.errors import DataError
 from shardkit.layouts import LAYOUTS
 from shardkit.naming import relative_path_problem
-from shardkit.options.values import Match
 from shardkit.options.words import named
 from shardkit.sources.engine.columns import Columns
 from shardkit.sources.engine.described_images import describing_column
 from shardkit.sources.engine.joined_names import FindImages, JoinedNames, join_names
-from shardkit.sources.engine.lookup import ImageLocation
-from shardkit.sources.engine.table_paths import KeyBuilder, NumberedPath
 from shardkit.sources.formats.tables.opening import open_table_file, read_prefix
 from shardkit.sources.formats.tables.records import TableFile, enumerated
 from shardkit.sources.listing import below
 from shardkit.sources.name_index import UPLOAD_PREFIX, NameIndex, uploaded_name, without_link, written_path
 from shardkit.sources.options import SourceOptions
 from shardkit.sources.readings.values import Column, Images, LabelKind, Labels, Reading
-from shardkit.sources.recognising.tables.images.image_folder import Placement, place_images
-from shardkit.sources.recognising.tables.images.nearby import is_file
+from shardkit.sources.recognising.tables.places import Placement, Places, is_file
 from shardkit.sources.recognising.tables.roles import find_columns
 from shardkit.sources.walking import join
 from shardkit.storage import Folder, open_folder
@@ -33,20 +29,16 @@ class FoundTable:
     """A table of images, and how it is to be read.
 
     Attributes:
-        folder: The folder that keys start at.
         file: The table.
         columns: The roles of its columns.
-        keys: How paths become keys.
-        image_location: How images are found.
+        placement: Where the images are.
         names: File next to the table with the names of classes that labels are numbers of; '' for none.
         unused_names: Why such a file is not used; '' for none.
     """
 
-    folder: Folder
     file: TableFile
     columns: Columns
-    keys: KeyBuilder
-    image_location: ImageLocation
+    placement: Placement
     names: str = ""
     unused_names: str = ""
 
@@ -60,7 +52,7 @@ class FoundTable:
         """What the user should know about the places of images and the columns."""
         left_out = [repr(self.columns.names[i]) for i in self.columns.left_out]
         return (
-            self.image_location.remark
+            self.placement.remark
             + (f"; left out {enumerated(left_out)}" if left_out else "")
             + (f"; note: {self.unused_names}" * bool(self.unused_names))
         )
@@ -83,33 +75,26 @@ class FoundTable:
         if split is not None and columns.split_numbers:
             split = replace(split, map=dict(columns.split_numbers))
         features = {columns.names[i]: self._column((columns.names[i],), file) for i, _ in columns.features}
-        root = relative(tree, self.folder)
-        folders = self.image_location.folders
-        include = tuple(f"/{path}/" for path in folders) if len(folders) > 1 and "" not in folders else ()
-        return Reading(
-            Images(root, include=include, unnamed="ignore"), label, split, column(columns.group), features=features
-        )
+        images = Images(relative(tree, self.placement.folder), unnamed="ignore")
+        return Reading(images, label, split, column(columns.group), features=features)
 
     def _are_uploads(self) -> bool:
         """Return whether the names of images begin as those of uploaded files do, and the images' own names do not."""
         values = (record.values[self.columns.image] for record in read_prefix(self.file))
         names = [posixpath.basename(written_path(str(value))) for value in values if value not in (None, "")]
         are_like = bool(names) and all(map(uploaded_name, names))
-        return are_like and not any(uploaded_name(path) for path in NameIndex(self.folder).find_all(names[0]))
+        return are_like and not any(uploaded_name(path) for path in NameIndex(self.placement.folder).find_all(names[0]))
 
     def _column(self, names: tuple[str, ...], file: str) -> Column:
-        location = self.image_location
-        is_exact = len(location.folders) == 1 and not (location.by_name or location.is_anywhere)
-        match: Match | None = "start" if location.is_beginning else "path" if is_exact else None
+        placement = self.placement
         key: tuple[str, ...] = (self.columns.names[self.columns.image],)
         between = "/"
         if isinstance(self.file, JoinedNames):
             key, between = tuple(self.file.columns[i] for i in self.file.joined), self.file.separator
-        strip = tuple(f"{one.old or '/'}={one.new}" for one in self.keys.prefixes)
-        if match is None and self._are_uploads():
+        strip = placement.strip
+        if placement.match is None and self._are_uploads():
             strip += (f"~^{UPLOAD_PREFIX.pattern}",)
-        base = location.folders[0] if len(location.folders) == 1 else ""
-        return Column(names, (file,), key, between, match, base, strip=strip)
+        return Column(names, (file,), key, between, placement.match, placement.base, strip=strip)
 
 
 def with_tables(reading: Reading, files: tuple[str, ...], base: str) -> Reading:
@@ -149,13 +134,12 @@ def open_table_in(folder: Folder, name: str, options: SourceOptions) -> FoundTab
             options = replace(options, image_column=file.columns[-1])
     places: dict[int, Placement | None] = {}
 
+    found_by = Places(folder, name, options)
+
     def place(column: int, *, counting: bool = True) -> Placement | None:
         if column not in places:
-            first = [NumberedPath(record.line, text) for record in prefix if (text := _path(record.values[column]))]
-            places[column] = (
-                first
-                and place_images(file.url, folder, options, first, lambda: _paths(file, column), counting=counting)
-            ) or None
+            first = [text for record in prefix if (text := _path(record.values[column]))]
+            places[column] = found_by.place(first, lambda: _paths(file, column), counting=counting) if first else None
         return places[column]
 
     columns = find_columns(file, prefix, options, file.all_records, place=place)
@@ -169,7 +153,7 @@ def open_table_in(folder: Folder, name: str, options: SourceOptions) -> FoundTab
             f"{named('image_column')}"
         )
         raise DataError(msg)
-    return FoundTable(placement.folder, file, columns, placement.keys, placement.location)
+    return FoundTable(file, columns, placement)
 
 
 def _described(file: TableFile, column: int, placement: Placement) -> Placement:
@@ -177,7 +161,7 @@ def _described(file: TableFile, column: int, placement: Placement) -> Placement:
     if describing_column(file, placement.folder) != file.columns[column]:
         return placement
     remark = f"; each record describes the images whose names begin with its {file.columns[column]!r}"
-    return replace(placement, location=ImageLocation(is_beginning=True, remark=remark))
+    return replace(placement, match="start", remark=remark)
 
 
 def _finder(folder: Folder) -> FindImages:
@@ -197,7 +181,7 @@ def _path(value: object) -> str | None:
     return without_link(value) if isinstance(value, str) and value else None
 
 
-def _paths(file: TableFile, column: int) -> Iterator[NumberedPath]:
+def _paths(file: TableFile, column: int) -> Iterator[str]:
     for record in file.all_records(frozenset({column})):
         if record.problem is None and (path := _path(record.values[column])):
-            yield NumberedPath(record.line, path)
+            yield path
