@@ -42,7 +42,6 @@ from shardkit.sources.recognising.several_sources import (
     no_source,
     places_of,
 )
-from shardkit.sources.recognising.uniting import whole_or_united
 from shardkit.sources.recognising.unmarked_folders import open_unmarked_folder
 from shardkit.sources.recognising.unmarked_tables import IsReadWithout
 from shardkit.sources.recognising.wrapped_source import NotedSource, from_top, innermost, with_archive_problems
@@ -260,7 +259,7 @@ def _open_tree(tree: Folder, opening: Opening, globs: tuple[IgnoreGlob, ...]) ->
 
 
 def _open_as_it_is(tree: Folder, opening: Opening, globs: tuple[IgnoreGlob, ...]) -> Source:
-    source = whole_or_united(replace(opening, folder=_hiding(tree, globs, _above(tree))), _open_folder, _recognise)
+    source = _open_folder(replace(opening, folder=_hiding(tree, globs, _above(tree))))
     inner = source.folder.inner if isinstance(source.folder, FilteredFolder) else source.folder
     archive = inner if isinstance(inner, ArchiveFolder | MountedFolder) else tree
     return with_archive_problems(source, archive) if isinstance(archive, ArchiveFolder | MountedFolder) else source

@@ -3,7 +3,7 @@
 import re
 from collections.abc import Iterator
 
-from shardkit.naming import counted, first_of, printable
+from shardkit.naming import counted, first_of, printable, split_of_folder
 from shardkit.reject_reasons import NO_LABEL
 from shardkit.sources.claim import Claim
 from shardkit.sources.formats.registry import BOX_TABLE, FORMATS, IMAGE_FORMATS
@@ -14,7 +14,7 @@ from shardkit.sources.proving.class_trees import doubts_about_trees
 from shardkit.sources.proving.evidence import Evidence, kinds_of
 from shardkit.sources.proving.label_columns import doubts_about_columns
 from shardkit.sources.proving.silent_files import may_say
-from shardkit.sources.readings.values import Annotation, Column, Paired, PathPart, PathRegex
+from shardkit.sources.readings.values import Annotation, Column, Listed, Paired, PathPart, PathRegex
 from shardkit.sources.recognising.folders.folder_names import parts_of_data
 from shardkit.sources.recognising.folders.masks.pairs import SAYS_MASKS
 from shardkit.sources.recognising.folders.split_folders import is_of_project, mentioned_split, mentions_split
@@ -68,6 +68,10 @@ def _liberties(found: Evidence) -> Iterator[str]:
         yield "its boxes have no header, so their numbers may be corners or sizes"
     _, *notes = found.source.describe().split(_NOTE)
     yield from (one for one in notes if one not in usual)
+    split = found.reading.split
+    for path, name in split.lists.items() if isinstance(split, Listed) else ():
+        if rivals := [one for one in path.split("/")[:-1] if split_of_folder(one) not in {None, name}]:
+            yield f"{printable(path)} would be {name}, and {printable(rivals[0])}/ is called like another split"
     excluded = [glob.strip("/") for glob in found.reading.images.exclude]
     if lost := [path for path in excluded if {*map(mentioned_split, path.split("/"))} & {"train", "validation"}]:
         yield f"{first_of([f'{printable(path)}/' for path in lost], 3)} would be left out, as images without labels"

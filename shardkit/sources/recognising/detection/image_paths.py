@@ -89,11 +89,11 @@ def split_tokens(name: str) -> list[tuple[str, str]]:
 
 
 def split_of(path: str) -> str | None:
-    """Return the split in a file's name, else in its folder's name; None for neither."""
+    """Return the split in a file's name, else in its folder's name, else that a folder above is called by."""
     for name in (stem_of(path), posixpath.basename(parent_of(path))):
         if tokens := split_tokens(name):
             return tokens[0][1]
-    return None
+    return next((split for name in reversed(path.split("/")[:-2]) if (split := split_of_folder(name))), None)
 
 
 def places_of(path: str, prefix: str = "", *, is_root: bool = False) -> list[str]:

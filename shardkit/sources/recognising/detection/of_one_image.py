@@ -33,7 +33,6 @@ from shardkit.sources.recognising.claims.searching import files_by_kind
 from shardkit.sources.recognising.detection.image_fields import classes_of
 from shardkit.sources.recognising.detection.image_paths import split_tokens
 from shardkit.sources.recognising.detection.image_sets import chosen_lists
-from shardkit.sources.recognising.folders.split_folders import may_mean_split
 from shardkit.sources.walking import (
     children,
     files_below,
@@ -112,9 +111,6 @@ def is_voc(folder: Folder) -> bool:
 
 def has_voc_files(folder: Folder) -> bool:
     """Return whether there are such XML files in the first few folders of a tree, judging by a few of them."""
-    tops = folders_in(folder)
-    if tops and all(map(may_mean_split, tops)):
-        return False  # each may be a source
     found = list(files_by_kind(folder, None, frozenset({".xml"})))
     own = [path for path, _ in found if path and any(_with_usual_names(folder, path))]
     if own and (len(found) == 1 or any(_image_sets(folder, dict.fromkeys(own, ""))[0])):
@@ -170,9 +166,10 @@ def _places(folder: Folder, *, is_deep: bool) -> Iterator[str]:
     """
     names = folders_in(folder)
     bases = ["", *(name for name in names if split_of_folder(name) or _BASE.fullmatch(name))]
-    for name in names:
-        if name.lower() == _DEVKIT:
-            bases += [join(name, year) for year in folders_in(folder, name) if _BASE.fullmatch(year)]
+    for name in names[:_MAX_FOLDERS]:
+        inner = [name] if name.lower() == _DEVKIT else []
+        inner += [join(name, one) for one in folders_in(folder, name) if one.lower() == _DEVKIT]
+        bases += [join(path, year) for path in inner for year in folders_in(folder, path) if _BASE.fullmatch(year)]
     for base in bases:
         yield base
         for name in _likely(folder, base):
