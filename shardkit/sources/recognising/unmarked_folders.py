@@ -20,8 +20,13 @@ from shardkit.sources.options import SourceOptions
 from shardkit.sources.recognising.folders.class_tree import FlatFolders, Without, Wrapper, read_tree
 from shardkit.sources.recognising.folders.flat_folders import refusal_of_flat_folders, refuse_without_images
 from shardkit.sources.recognising.folders.source_place import SourcePlace, place_of
-from shardkit.sources.recognising.split_tables import open_roboflow_classes
-from shardkit.sources.recognising.unmarked_tables import IsReadWithout, open_tables, source_of, tables_of
+from shardkit.sources.recognising.unmarked_tables import (
+    IsReadWithout,
+    open_roboflow_classes,
+    open_tables,
+    source_of,
+    tables_of,
+)
 from shardkit.sources.walking import children, files_below, folders_in, is_image, join
 from shardkit.storage import Folder
 
