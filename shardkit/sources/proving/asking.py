@@ -26,14 +26,7 @@ _SHOWN = 3  # doubts
 
 
 def question(found: Evidence, opening: Opening, recognised: Reading, doubts: Sequence[str]) -> UnclearError:
-    """Return the question about a source that was recognised.
-
-    Args:
-        found: What there is in it.
-        opening: SOURCE, with its archives as folders.
-        recognised: How it was recognised.
-        doubts: Why it was not read at once, as clauses.
-    """
+    """Return the question about a source, with its archives as folders, that was recognised; the doubts say why."""
     _, _, how = found.source.describe().partition(": read as ")
     how = how.partition("; note: ")[0]
     problem = f"{printable(opening.url)}: shardkit would read it as {how}, and asks first, because "

@@ -63,25 +63,14 @@ _NAMES = ("class", "label", "name", "categor", "legend", "klasse", "clase", "cla
 
 @dataclass(frozen=True, slots=True)
 class Offer:
-    """A reading that may be meant.
-
-    Attributes:
-        reading: The reading.
-        meaning: What it means, in a few words.
-    """
+    """A reading that may be meant."""
 
     reading: Reading
-    meaning: str
+    meaning: str  # what it means, in a few words
 
 
 def offers(opening: Opening, recognised: Reading | None, *, lacks_annotations: bool = False) -> Iterator[Offer]:
-    """Yield readings that may be meant, the likely ones first.
-
-    Args:
-        opening: SOURCE, with its archives as folders.
-        recognised: How it was recognised; None if it was not.
-        lacks_annotations: Whether some images have no annotation.
-    """
+    """Yield readings that may be meant, the likely ones first; `recognised` is the one that was found, if any."""
     paths = [
         path
         for path, entry in itertools.islice(

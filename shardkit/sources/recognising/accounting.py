@@ -19,11 +19,7 @@ from shardkit.sources.recognising.wrapped_source import WrappedSource
 
 @dataclass(frozen=True, slots=True)
 class AccountedSource(WrappedSource):
-    """A source, and what the files next to its images claim.
-
-    Attributes:
-        found: The claims.
-    """
+    """A source, and what the files next to its images claim."""
 
     found: tuple[Claim, ...]
 

@@ -37,15 +37,10 @@ _NAMED = re.compile(r"(?P<split>[A-Za-z][A-Za-z0-9_]*)=(?P<url>.+)", re.DOTALL)
 
 
 class NamedSource(NamedTuple):
-    """A source as the user gave it.
+    """A source as the user gave it."""
 
-    Attributes:
-        url: Its path or URL.
-        split: The split of all its images; None if the user gave none.
-    """
-
-    url: str
-    split: str | None
+    url: str  # its path or URL
+    split: str | None  # the split of all its images; None if the user gave none
 
 
 def named_source(text: str) -> NamedSource:
@@ -181,11 +176,7 @@ def given_splits(source: Source, sources: Sequence[NamedSource]) -> Source:
 
 @dataclass(frozen=True, slots=True)
 class GivenSplits(WrappedSource):
-    """A source of which the first folder of a key is the split, or all images have one split; it has no others itself.
-
-    Attributes:
-        splits: The splits.
-    """
+    """A source of which the first folder of a key is the split, or all images have one split."""
 
     splits: tuple[str, ...]
 

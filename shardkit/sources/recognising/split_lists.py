@@ -34,23 +34,14 @@ _MAX_FOLDS = 4  # that a refusal names
 
 @dataclass(frozen=True, slots=True)
 class SplitList:
-    """A file that says which images belong to which split.
-
-    Attributes:
-        file: The file.
-        column: The column that names the images.
-        split: The split of all of them; None if a column says it.
-        split_column: That column; -1 for none.
-        num_parts: Number of parts of the images' paths, from the end, by which they are compared.
-        has_ending: Whether names have their ending.
-    """
+    """A file that says which images belong to which split."""
 
     file: TableFile
-    column: int
-    split: str | None
-    split_column: int
-    num_parts: int
-    has_ending: bool
+    column: int  # the column that names the images
+    split: str | None  # the split of all of them; None if a column says it
+    split_column: int  # that column; -1 for none
+    num_parts: int  # number of parts of the images' paths, from the end, by which they are compared
+    has_ending: bool  # whether names have their ending
 
     def texts(self) -> Iterator[str]:
         """Yield what its records call the images."""

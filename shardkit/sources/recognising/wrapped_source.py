@@ -30,14 +30,9 @@ class AddedPart:
 
 @dataclass(frozen=True, slots=True)
 class WrappedSource(Source):
-    """A source that is read as another one.
+    """A source that is read as another one."""
 
-    Attributes:
-        folder: The folder that image paths start at.
-        inner: The other source.
-    """
-
-    folder: Folder
+    folder: Folder  # the folder that image paths start at
     inner: Source
 
     @property
@@ -129,19 +124,12 @@ class WrappedSource(Source):
 
 @dataclass(frozen=True, slots=True)
 class NotedSource(WrappedSource):
-    """A source that was found in a folder, and what else is in the folder.
+    """A source that was found in a folder, and what else is in the folder."""
 
-    Attributes:
-        remark: What the user should know about the choice, beginning with ';'; '' for nothing.
-        tree: The folder.
-        unused: Folders in it with images that the source does not use.
-        why: End of a phrase about them, such as ``that train.csv does not name``.
-    """
-
-    remark: str
+    remark: str  # what the user should know about the choice, beginning with ';'; '' for nothing
     tree: Folder
-    unused: tuple[str, ...] = ()
-    why: str = ""
+    unused: tuple[str, ...] = ()  # folders in it with images that the source does not use
+    why: str = ""  # end of a phrase about them, such as ``that train.csv does not name``
 
     def describe(self) -> str:
         return self.inner.describe() + self.remark
@@ -157,12 +145,9 @@ class NotedSource(WrappedSource):
 
 @dataclass(frozen=True, slots=True)
 class ArchiveSource(WrappedSource):
-    """A source of any layout that is inside archives.
+    """A source of any layout that is inside archives."""
 
-    Attributes:
-        archive: The folder in the archive, or the tree of several, that the source was opened with.
-    """
-
+    # The folder in the archive, or the tree of several, that the source was opened with
     archive: ArchiveFolder | MountedFolder
 
     @property

@@ -39,23 +39,14 @@ _OF_NAMES = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class NamingFile:
-    """A file that names images.
+    """A file that names images."""
 
-    Attributes:
-        path: The file, below SOURCE.
-        file: The file as a table; None for a file of another kind.
-        column: The column that names the images.
-        found: The images of the records that were looked up, by the record's number.
-        rows: The records that were looked up.
-        is_whole: Whether they are all of its records.
-    """
-
-    path: str
-    file: TableFile | None
-    column: int
-    found: dict[int, Found]
-    rows: Sequence[Sequence[Any]]
-    is_whole: bool
+    path: str  # the file, below SOURCE
+    file: TableFile | None  # the file as a table; None for a file of another kind
+    column: int  # the column that names the images
+    found: dict[int, Found]  # the images of the records that were looked up, by the record's number
+    rows: Sequence[Sequence[Any]]  # the records that were looked up
+    is_whole: bool  # whether they are all of its records
 
     @property
     def form(self) -> Form:
@@ -134,21 +125,14 @@ def look_up(heads: Sequence["Head"], names: ImageNames) -> list[NamingFile]:
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Head:
-    """The beginning of a file, in one way to read it.
-
-    Attributes:
-        path: The file.
-        columns: Its columns.
-        file: The file as a table; None for one whose format is not read: `rows` are the names in its bytes.
-        rows: The first records.
-        is_whole: Whether they are all.
-    """
+    """The beginning of a file, in one way to read it."""
 
     path: str
     columns: tuple[str, ...]
+    # The file as a table; None for one whose format is not read: `rows` are the names in its bytes
     file: TableFile | None
-    rows: Sequence[Sequence[Any]]
-    is_whole: bool
+    rows: Sequence[Sequence[Any]]  # the first records
+    is_whole: bool  # whether they are all
 
     def texts(self) -> Iterator[str]:
         """Yield all values that may be names of images."""

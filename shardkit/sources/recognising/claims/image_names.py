@@ -27,38 +27,23 @@ _MAX_ALIKE = 100  # images of one name that are kept, of all other folders
 
 
 class Found(NamedTuple):
-    """The images that a text may mean, by the form in which they agree.
-
-    Attributes:
-        paths: The images.
-        form: How the text and the paths agree.
-        num_parts: Number of parts of the path, from its end, that agree.
-    """
+    """The images that a text may mean, by the form in which they agree."""
 
     paths: list[str]
-    form: Form
-    num_parts: int
+    form: Form  # how the text and the paths agree
+    num_parts: int  # number of parts of the path, from its end, that agree
 
 
 @dataclass(slots=True)
 class ImageNames:
-    """The images of a folder and of the first folders in it, and those of all folders that some texts may mean.
-
-    Attributes:
-        folder: The folder.
-        excluded: Path below it that is not searched; None for none.
-        by_name: Paths by `name_key` of the file's name.
-        by_stem: Paths by that of the name without its ending.
-        folder_names: Names of the folders, as `plain_word` writes them.
-        is_complete: Whether all folders are among the first ones.
-    """
+    """The images of a folder and of the first folders in it, and those of all folders that some texts may mean."""
 
     folder: Folder
-    excluded: str | None
-    by_name: dict[str, list[str]] = field(default_factory=dict)
-    by_stem: dict[str, list[str]] = field(default_factory=dict)
-    folder_names: set[str] = field(default_factory=set)
-    is_complete: bool = True
+    excluded: str | None  # path below it that is not searched; None for none
+    by_name: dict[str, list[str]] = field(default_factory=dict)  # paths by `name_key` of the file's name
+    by_stem: dict[str, list[str]] = field(default_factory=dict)  # paths by that of the name without its ending
+    folder_names: set[str] = field(default_factory=set)  # names of the folders, as `plain_word` writes them
+    is_complete: bool = True  # whether all folders are among the first ones
     _is_listed: bool = False
     _num_images: int = 0
     _listed: set[str] = field(default_factory=set)

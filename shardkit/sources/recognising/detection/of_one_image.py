@@ -324,21 +324,9 @@ def open_image_files(
     has_several: bool = False,
     remark: str = "",
 ) -> ReadingSource:
-    """Return the source of files of one image each.
+    """Return the source of files of one image each; they are globs if the image of each is in the nearest folder.
 
-    Args:
-        opening: What the user opens.
-        name: Name of the format.
-        title: Title of the layout.
-        files: The files; globs if the image of each is in the nearest folder.
-        options: Settings of the format.
-        root: The folder of all files and images; None for that of the source.
-        names: File with the names of classes.
-        classes: Class names in label order.
-        lists: Lists that name the examples.
-        field: What gives the classes of images; None for boxes.
-        has_several: Whether an image may have several classes.
-        remark: What the user should know besides, beginning with ';'.
+    `names` is a file with the names of classes, and `field` what gives the classes of images, if no boxes are read.
     """
     is_elsewhere = root is not None and root.url != opening.folder.url
     above = root.url if root is not None and is_elsewhere else ""

@@ -37,39 +37,25 @@ _MAX_LOOSE = 10  # images next to label folders, such as charts and screenshots,
 
 @dataclass(frozen=True, slots=True)
 class Wrapper:
-    """A folder that holds nothing but one folder, in which the source is.
+    """A folder that holds nothing but one folder, in which the source is."""
 
-    Attributes:
-        name: The inner folder.
-    """
-
-    name: str
+    name: str  # the inner folder
 
 
 @dataclass(frozen=True, slots=True)
 class FlatFolders:
-    """Folders of images without label folders.
+    """Folders of images without label folders."""
 
-    Attributes:
-        roots: The folders and their splits.
-        left_out: Other folders, which have no labels.
-    """
-
-    roots: tuple[LabelRoot, ...]
-    left_out: tuple[str, ...] = ()
+    roots: tuple[LabelRoot, ...]  # the folders and their splits
+    left_out: tuple[str, ...] = ()  # other folders, which have no labels
 
 
 @dataclass(frozen=True, slots=True)
 class Without:
-    """Folders and files that are left out: the tree is read without them.
+    """Folders and files that are left out: the tree is read without them."""
 
-    Attributes:
-        paths: The folders and files; those of folders end in a slash.
-        why: Why, as the end of a sentence with them.
-    """
-
-    paths: tuple[str, ...]
-    why: str
+    paths: tuple[str, ...]  # the folders and files; those of folders end in a slash
+    why: str  # why, as the end of a sentence with them
 
 
 def read_tree(

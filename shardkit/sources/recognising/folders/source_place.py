@@ -13,23 +13,15 @@ FORCED = {"layout": "class-folders"}  # options that read each folder as a class
 
 @dataclass(frozen=True, slots=True)
 class SourcePlace:
-    """A tree in the source.
+    """A tree in the source."""
 
-    Attributes:
-        url: SOURCE as the user gave it.
-        above: Path of the tree below SOURCE, or below the top of the archive; '' if it is SOURCE itself.
-        in_archive: Whether SOURCE is an archive, so that no folder in it can be SOURCE.
-        given: Of several sources, the folder of each in the tree and the source as the user gave it.
-        ignored: The globs of `ignore` that the user gave: changes that ignore more repeat them.
-        left_out: The globs of what is not read: changes ignore it, or a layout would read it.
-    """
-
-    url: str
-    above: str = ""
-    in_archive: bool = False
+    url: str  # SOURCE as the user gave it
+    above: str = ""  # path of the tree below SOURCE, or below the top of the archive; '' if it is SOURCE itself
+    in_archive: bool = False  # whether SOURCE is an archive, so that no folder in it can be SOURCE
+    # Of several sources, the folder of each in the tree and the source as the user gave it
     given: tuple[tuple[str, str], ...] = ()
-    ignored: tuple[str, ...] = ()
-    left_out: tuple[str, ...] = ()
+    ignored: tuple[str, ...] = ()  # the globs of `ignore` that the user gave: changes that ignore more repeat them
+    left_out: tuple[str, ...] = ()  # the globs of what is not read: changes ignore it, or a layout would read it
 
     @property
     def shown(self) -> str:

@@ -22,16 +22,7 @@ def is_names_file(name: str) -> bool:
 
 
 def find_class_names(folder: Folder, places: Iterable[str], labels: set[str]) -> tuple[tuple[str, ...], int, str]:
-    """Return the names of integer labels.
-
-    Args:
-        folder: The folder of the lists.
-        places: Folders in it that may have the file.
-        labels: All labels of the lists.
-
-    Returns:
-        The names in label order, the label of the first one, and the file's path; (), 0 and '' if there is no such
-        file.
+    """Return the names of integer labels in order, the label of the first, and the file; (), 0 and '' for no file.
 
     Raises:
         DataError: A file names the classes, but it does not say whether labels count from 0 or from 1, or lacks some.

@@ -58,16 +58,10 @@ class Placement:
 
 @dataclass(slots=True)
 class Places:
-    """Finds the images of a table.
+    """Finds the images of a table."""
 
-    Attributes:
-        folder: The folder of the table's path.
-        path: The table.
-        options: The user's options.
-    """
-
-    folder: Folder
-    path: str
+    folder: Folder  # the folder of the table's path
+    path: str  # the table
     options: SourceOptions
 
     @property
