@@ -25,7 +25,6 @@ from shardkit.sources.listing import Listing, Source
 from shardkit.sources.recognising.archives_in_folders import Content, placed, with_archives
 from shardkit.sources.recognising.folders.class_folders import PLAIN, ClassFolders, LabelRoot
 from shardkit.sources.recognising.folders.class_tree import read_tree
-from shardkit.sources.recognising.folders.source_place import SourcePlace
 from shardkit.sources.recognising.folders.split_folders import mentions_split
 from shardkit.sources.recognising.only_folders import unwrapped
 from shardkit.sources.recognising.unmarked_tables import tables_of
@@ -158,7 +157,7 @@ def class_folders_in_each(
         if recognise(folder) is not None or tables_of(folder, None):
             return None
         try:
-            found = read_tree(folder, None, SourcePlace(folder.url, in_archive=True))
+            found = read_tree(folder, None)
         except CallError:
             return None
         if not isinstance(found, ClassFolders) or found.roots != PLAIN or found.splits_below:

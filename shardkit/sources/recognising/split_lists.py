@@ -5,6 +5,7 @@ import posixpath
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
+from shardkit.options.call import Change
 from shardkit.options.values import Match
 from shardkit.options.words import named
 from shardkit.refusals import RefusalError
@@ -21,7 +22,6 @@ from shardkit.sources.readings.paths import below
 from shardkit.sources.readings.values import Annotation, Column, Listed
 from shardkit.sources.recognising.claims.collecting import NamingFile
 from shardkit.sources.recognising.claims.image_names import plain_word
-from shardkit.sources.recognising.folders.source_place import SourcePlace
 from shardkit.sources.recognising.tables.layout import relative
 from shardkit.sources.recognising.wrapped_source import innermost, replaced
 from shardkit.sources.unlisted_images import NamedImages
@@ -219,7 +219,11 @@ def without_whole(lists: Mapping[str, str | None]) -> dict[str, str | None]:
 
 def several_lists(opening: Opening, lists: Mapping[str, str | None]) -> RefusalError:
     """Return the refusal of several lists for a split, such as those of folds, with the changes that read each fold."""
-    place = SourcePlace(opening.url, in_archive=opening.is_in_archive, ignored=opening.options.ignore)
+
+    def without(paths: Sequence[str], meaning: str) -> Change:
+        globs = (*opening.options.ignore, *(f"/{path}" for path in paths))
+        return Change(meaning, {"ignore": globs}, sources=(opening.url,))
+
     groups: dict[str, list[str]] = {}
     for path, split in lists.items():
         stem = posixpath.splitext(path)[0].lower()
@@ -228,9 +232,9 @@ def several_lists(opening: Opening, lists: Mapping[str, str | None]) -> RefusalE
     commands = []
     for kept in list(groups.values())[:_MAX_FOLDS]:
         others = [path for path in lists if path not in kept]
-        commands.append(place.without(others, f"the splits of {' and '.join(kept)}", files=True))
-    commands.append(place.without(list(lists), "all images, without these splits", files=True))
+        commands.append(without(others, f"the splits of {' and '.join(kept)}"))
+    commands.append(without([*lists], "all images, without these splits"))
     shown = " and ".join([*lists][:2])
-    problem = f"{place.shown}: {len(lists)} lists give splits, such as {shown}"
+    problem = f"{opening.url}: {len(lists)} lists give splits, such as {shown}"
     remedy = f"hide those that do not divide the images with {named('ignore')}"
     return RefusalError(problem, commands, remedy=remedy)

@@ -5,7 +5,6 @@ dataset/flowers/rose/.
 """
 
 from collections.abc import Callable
-from dataclasses import replace
 
 from shardkit.errors import DataError
 from shardkit.layouts import Layout
@@ -19,7 +18,6 @@ from shardkit.sources.listing import Source
 from shardkit.sources.options import SourceOptions
 from shardkit.sources.recognising.folders.class_tree import FlatFolders, Without, Wrapper, read_tree
 from shardkit.sources.recognising.folders.flat_folders import refusal_of_flat_folders, refuse_without_images
-from shardkit.sources.recognising.folders.source_place import SourcePlace, place_of
 from shardkit.sources.recognising.unmarked_tables import (
     IsReadWithout,
     open_roboflow_classes,
@@ -40,7 +38,7 @@ def open_unmarked_folder(
 
     Return the source, or the folder to open and its layout.
     """
-    options, place = opening.options, place_of(opening)
+    options, above = opening.options, ""
     while True:
         folder, excluded = opening.folder, opening.excluded
         if (layout := recognise(folder)) is not None:
@@ -52,17 +50,17 @@ def open_unmarked_folder(
         if (only := _only_folder(folder, excluded)) and recognise(opening.below(only).folder) is not None:
             opening = opening.below(only)
             continue
-        found = read_tree(folder, excluded, place)
+        found = read_tree(folder, excluded)
         if isinstance(found, Wrapper):
-            place = replace(place, above=join(place.above, found.name))
+            above = join(above, found.name)
             opening = opening.below(found.name)
             continue
         if isinstance(found, Without):
-            raise IsReadWithout(tuple(f"/{join(place.above, path)}" for path in found.paths), found.why)
+            raise IsReadWithout(tuple(f"/{join(above, path)}" for path in found.paths), found.why)
         if isinstance(found, FlatFolders):
             _refuse_lost_zeros(folder)
-            raise refusal_of_flat_folders(folder, found, place)
-        _refuse_data_files(folder, place)
+            raise refusal_of_flat_folders(opening, found, above)
+        _refuse_data_files(folder)
         return found.source(opening)
 
 
@@ -78,10 +76,10 @@ def _refuse_lost_zeros(folder: Folder) -> None:
         refuse_lost_zeros(file, range(len(file.columns)), paths)
 
 
-def _refuse_data_files(folder: Folder, place: SourcePlace) -> None:
+def _refuse_data_files(folder: Folder) -> None:
     """Refuse folders that hold no images, but files of a known format with images in them, such as videos."""
     if not any(is_image(path) or unsupported_format(path) for path, _ in files_below(folder, "")):
-        error = refuse_without_images(folder, place)
+        error = refuse_without_images(folder)
         if isinstance(error, RefusedDataError):
             raise error
 

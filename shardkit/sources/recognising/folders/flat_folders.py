@@ -1,13 +1,13 @@
 """Refuse a tree without label folders; one without any image with what it holds instead."""
 
 import itertools
-import posixpath
 from collections import Counter
 
 from shardkit.errors import DataError, ShardkitError
-from shardkit.naming import printable, split_of_folder
+from shardkit.naming import printable
 from shardkit.options.call import Change
 from shardkit.refusals import RefusalError, UnrecognisedError
+from shardkit.sources.context import Opening
 from shardkit.sources.file_names import ending
 from shardkit.sources.formats.tables.opening import TABLE_ENDINGS
 from shardkit.sources.formats.tables.text_files import TEXT_ENDINGS
@@ -16,7 +16,6 @@ from shardkit.sources.recognising.claims.files_of_images import may_hold_labels
 from shardkit.sources.recognising.folders.class_tree import FlatFolders
 from shardkit.sources.recognising.folders.data_formats import data_format
 from shardkit.sources.recognising.folders.first_images import image_names
-from shardkit.sources.recognising.folders.source_place import FORCED, SourcePlace
 from shardkit.sources.recognising.only_folders import is_text
 from shardkit.sources.walking import files_below, is_image
 from shardkit.storage import Folder
@@ -33,46 +32,44 @@ _OF_LABELS = frozenset({*TABLE_ENDINGS, *TEXT_ENDINGS, ".json", ".xml", ".yaml",
 _NO_ENDING = "(none)"
 
 
-def refusal_of_flat_folders(folder: Folder, flat: FlatFolders, place: SourcePlace) -> ShardkitError:
+def refusal_of_flat_folders(opening: Opening, flat: FlatFolders, above: str) -> ShardkitError:
     """Return the refusal of folders of images without label folders."""
+    folder, hidden = opening.folder, opening.left_out
     names = {root.path: image_names(folder, root.path) for root in flat.roots}
     every = [name for found in names.values() for name in found]
     if not every:
-        return refuse_without_images(folder, place)
+        return refuse_without_images(folder)
     others = (path for path, entry in files_below(folder, "") if not is_image(path) and not is_text(entry.name))
     has_labels = any(ending(path) in _OF_LABELS and may_hold_labels(folder, path) for path in others)
-    commands = [] if has_labels else [place.whole({"unlabelled": True}, "images without labels")]
+    without = {"ignore": (*opening.options.ignore, *hidden)} if hidden else {}
+    unlabelled = Change("images without labels", {"unlabelled": True, **without}, sources=(opening.url,))
+    commands = [] if has_labels else [unlabelled]
     paths = [root.path for root in flat.roots if root.path]
     where = "the top folder"
     if paths:
         shown = " and ".join(f"{printable(path)}/" for path in paths)
         where = shown if len(paths) == len(names) else f"{where} and {shown}"
-        if len(paths) == len(names) == 1:  # a class alone may be appended to a dataset
-            commands.append(place.tree(FORCED, f"{shown} is the only class"))
+        # A class alone may be appended to a dataset. Globs begin at SOURCE, which would be another folder.
+        if len(paths) == len(names) == 1 and not (above and (hidden or opening.options.ignore)):
+            url = opening.url if opening.is_in_archive or not above else folder.url
+            forced = {"layout": "class-folders", **without}
+            commands.append(Change(f"{shown} is the only class", forced, sources=(url,)))
     examples = " and ".join(map(printable, every[:_EXAMPLES]))
-    problem = f"{place.shown}: there are no label folders, only images such as {examples} in {where}"
+    problem = f"{folder.url}: there are no label folders, only images such as {examples} in {where}"
     return UnrecognisedError(problem, commands)
 
 
-def refuse_without_images(folder: Folder, place: SourcePlace) -> ShardkitError:
+def refuse_without_images(folder: Folder) -> ShardkitError:
     """Return the error for a tree that holds no image."""
     paths = list(itertools.islice((path for path, _ in files_below(folder, "")), _MAX_FILES))
     kinds = Counter(map(ending, paths))
     shown = ", ".join(f"{count:,} {'without ending' if kind == _NO_ENDING else kind}" for kind, count in _most(kinds))
     found = f"only other files ({shown})" if kinds else "the folder is empty"
-    problem = f"{place.shown}: no images found, {found}"
+    problem = f"{folder.url}: no images found, {found}"
     archives = [path for path in paths if path.lower().endswith(_ARCHIVES)]
     if archives:
         names = archives[:_KINDS_SHOWN]
-        stems = {path: posixpath.basename(path).partition(".")[0] for path in archives}
-        splits = {path: split for path, stem in stems.items() if (split := split_of_folder(stem))}
-        if len(set(splits.values())) == len(splits) > 1:
-            return RefusalError(
-                problem, place.as_splits(splits, f"{' and '.join(map(printable, splits))} are the splits")
-            )
-        commands = [
-            Change(f"the images are in {printable(name)}", sources=(f"{place.shown}/{name}",)) for name in names
-        ]
+        commands = [Change(f"the images are in {printable(name)}", sources=(f"{folder.url}/{name}",)) for name in names]
         return RefusalError(problem, commands)
     if form := data_format(folder, paths):
         return form.refusal(problem)
