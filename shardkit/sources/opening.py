@@ -122,7 +122,7 @@ def _recognised(
                 source, left_out = _open_without_others(opening, globs, partial(_open_several, sources, tree))
     except (RefusalError, RefusedDataError) as error:
         if is_unasked(options):
-            raise with_offers(error, opening) from error
+            raise with_offers(error, _of_file(opening) if is_one else opening) from error
         raise
     found, asked = innermost(source), opening
     if isinstance(found, ReadingSource):
@@ -134,6 +134,14 @@ def _recognised(
     if is_unasked(options):
         refuse_doubtful(source, asked, globs, left_out)
     return source, left_out
+
+
+def _of_file(opening: Opening) -> Opening:
+    """Return the opening of a file that is SOURCE as one in its folder; that of a folder or archive as it is."""
+    entry, (above, _, name) = opening.folder.stat(""), opening.url.rstrip("/").rpartition("/")
+    if entry is None or entry.is_folder or is_archive(name):
+        return opening
+    return replace(opening, folder=open_folder(above or ("/" if opening.url.startswith("/") else ".")), paths=(name,))
 
 
 def is_unasked(options: SourceOptions) -> bool:
@@ -214,8 +222,9 @@ def _open_one(unpacker: Unpacker, opening: Opening, globs: tuple[IgnoreGlob, ...
             return _open_tree(tree, opening, globs)
         source = _open_tree(tree if excluded is None else tree.without(excluded), opening, globs)
         return NotedSource(source.folder, source, f"; with what is in {unpacked_names(tree)}", source.folder)
-    above, _, name = url.rstrip("/").rpartition("/")
-    parent = open_folder(above or ("/" if url.startswith("/") else "."))
+    name = url.rstrip("/").rpartition("/")[2]
+    of_file = _of_file(opening)
+    parent = of_file.folder if of_file.paths else open_folder(url.rstrip("/").rpartition("/")[0] or "/")
     is_shard = layout != "unlabelled" and is_tar(name) and (layout == "webdataset" or holds_samples(parent, name))
     if is_archive(name) and layout != "webdataset" and not is_shard:
         whole = with_archives(unpacker.open(parent, name), unpacker)

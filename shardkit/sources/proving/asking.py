@@ -76,8 +76,9 @@ def _change(offer: Offer) -> Change:
 
 def accounting_for_all(opening: Opening, reading: Reading) -> Reading:
     """Return a reading that leaves out what it does not explain."""
-    if opening.file is not None:
-        return reading
+    if opening.file is not None:  # images that the file does not name are no part of it
+        is_ignored = reading.images.unnamed == "ignore"
+        return replace(reading, images=replace(reading.images, unnamed="reject")) if is_ignored else reading
     names = [reading.label.names] if reading.label else []
     accounting = Accounting(
         [*filter(None, names), *(path for _, origin in reading.facts() for path in files_of(origin))]

@@ -211,7 +211,7 @@ def _of_table(opening: Opening, one: NamingFile, base: Reading) -> Iterator[tupl
         if title and i != one.column and {str(row[i]) for row in one.rows} <= _MARKS
     ]
     chosen = tuple(title for title in marks if not is_other(title))
-    if 1 < len(chosen) < len(marks):
+    if 1 < len(chosen) and (len(chosen) < len(marks) or base.label is None):
         yield offer(chosen[0], replace(origin, column=chosen), f"{where}, and {len(chosen) - 1} more")
     for i, title in enumerate(titles):
         values = [str(row[i]) for row in one.rows if row[i] not in (None, "")]
@@ -228,7 +228,7 @@ def _of_table(opening: Opening, one: NamingFile, base: Reading) -> Iterator[tupl
             for path in _files_of_names(opening):
                 yield offer(title, column, f"{where}; {printable(path)} names the numbers", path)
         yield offer(title, column, where)
-        if (rest := _folder_of_classes(base)) is not None:
+        if opening.file is None and (rest := _folder_of_classes(base)) is not None:
             yield offer(title, replace(column, rest=rest), f"{where}, the folder is for other images")
     for path, others in _tables_to_join(opening, one):
         for title in others:

@@ -157,7 +157,7 @@ def class_folders_in_each(
         if recognise(folder) is not None or tables_of(folder, None):
             return None
         try:
-            found = read_tree(folder, None)
+            found = read_tree(folder, None, folder.url)
         except CallError:
             return None
         if not isinstance(found, ClassFolders) or found.roots != PLAIN or found.splits_below:

@@ -41,6 +41,7 @@ def open_unmarked_folder(
     options, above = opening.options, ""
     while True:
         folder, excluded = opening.folder, opening.excluded
+        shown = opening.url if opening.is_in_archive or not above else join(opening.url.rstrip("/"), above)
         if (layout := recognise(folder)) is not None:
             return opening, layout
         if classes := open_roboflow_classes(folder, options):
@@ -50,7 +51,7 @@ def open_unmarked_folder(
         if (only := _only_folder(folder, excluded)) and recognise(opening.below(only).folder) is not None:
             opening = opening.below(only)
             continue
-        found = read_tree(folder, excluded)
+        found = read_tree(folder, excluded, shown)
         if isinstance(found, Wrapper):
             above = join(above, found.name)
             opening = opening.below(found.name)
@@ -59,8 +60,8 @@ def open_unmarked_folder(
             raise IsReadWithout(tuple(f"/{join(above, path)}" for path in found.paths), found.why)
         if isinstance(found, FlatFolders):
             _refuse_lost_zeros(folder)
-            raise refusal_of_flat_folders(opening, found, above)
-        _refuse_data_files(folder)
+            raise refusal_of_flat_folders(opening, found, shown)
+        _refuse_data_files(folder, shown)
         return found.source(opening)
 
 
@@ -76,10 +77,10 @@ def _refuse_lost_zeros(folder: Folder) -> None:
         refuse_lost_zeros(file, range(len(file.columns)), paths)
 
 
-def _refuse_data_files(folder: Folder) -> None:
+def _refuse_data_files(folder: Folder, shown: str) -> None:
     """Refuse folders that hold no images, but files of a known format with images in them, such as videos."""
     if not any(is_image(path) or unsupported_format(path) for path, _ in files_below(folder, "")):
-        error = refuse_without_images(folder)
+        error = refuse_without_images(folder, shown)
         if isinstance(error, RefusedDataError):
             raise error
 

@@ -351,6 +351,6 @@ class ManyClasses(WrappedFolder):
 
 def test_the_time_to_recognise_classes_grows_with_their_number_and_not_with_its_square():
     started = time.process_time()
-    found = read_tree(ManyClasses(open_folder("nowhere")), None)
+    found = read_tree(ManyClasses(open_folder("nowhere")), None, "nowhere")
     assert isinstance(found, ClassFolders)
     assert time.process_time() - started < 4  # 0.3 s; the square took 12 s

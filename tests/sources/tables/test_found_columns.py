@@ -98,34 +98,10 @@ REFUSED = {
         "'image' or 'path' may be the image column",
         ["--image-column image ", "--image-column path "],
     ),
-    "an unusual column of labels": (
-        csv("file,hotel,time", image, lambda i: i % 4, lambda i: i * 1000),
-        "none of the columns 'file', 'hotel', 'time' has a usual name for labels",
-        ["--label-column hotel "],
-    ),
     "several names in one": (
         csv("file,label", image, lambda i: ["cat", "dog", "cat dog", "dog cat owl"][i % 4]),
         "column 'label' holds labels such as 'cat dog': one class, or several",
         ["--label-column label --label-separator ' ' ", "--label-column label --label-type class "],
-    ),
-    "columns of one 1 and another one": (
-        csv("file,cat,dog,age", image, lambda i: i % 2, lambda i: 1 - i % 2, lambda i: i % 7),
-        "none of the columns 'file', 'cat', 'dog', 'age' has a usual name for labels",
-        [
-            "--label-column cat --label-column dog --label-type class ",
-            "--label-column cat --label-column dog ",
-            "--label-column age ",
-        ],
-    ),
-    "columns of 0 and 1 and another one": (
-        csv("file,cat,dog,age", image, lambda i: i % 2, lambda i: i % 3 // 2, lambda i: i % 7),
-        "none of the columns 'file', 'cat', 'dog', 'age' has a usual name for labels",
-        [
-            "--label-column cat --label-column dog ",
-            "--label-column age ",
-            "--label-column cat ",
-            "--label-column dog ",
-        ],
     ),
 }
 

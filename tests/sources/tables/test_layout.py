@@ -291,7 +291,7 @@ def test_further_columns_are_carried_in_the_type_that_fits_all(values, type_, ex
         (
             "image,colour\na.jpg,x\n",
             {},
-            "(?s)none of the columns 'image', 'colour' has a usual name for labels; .*label_columns=\\['colour'",
+            "none of the columns 'image', 'colour' has a usual name for labels; name it with label_columns",
         ),
         (
             "photo,label\na.jpg,x\n",

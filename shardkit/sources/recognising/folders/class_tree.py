@@ -59,15 +59,15 @@ class Without:
     why: str  # why, as the end of a sentence with them
 
 
-def read_tree(folder: Folder, excluded: str | None) -> ClassFolders | FlatFolders | Wrapper | Without:
-    """Decide how a tree is read that no other layout recognises."""
+def read_tree(folder: Folder, excluded: str | None, shown: str) -> ClassFolders | FlatFolders | Wrapper | Without:
+    """Decide how a tree is read that no other layout recognises; messages show it so."""
     names = label_folders(folder, "", excluded)
     if len(names) <= _MAX_PROBED:
         names = [name for name in names if holds_image(folder, name)] or names
     if not names:
         return FlatFolders((LabelRoot("", None),))
     splits = splits_of(names)
-    refuse_instances(folder, names)
+    refuse_instances(folder, names, shown)
     ordinary = [name for name in names if name not in splits and not is_unlabelled(name)]
     of_project = [name for name in ordinary if is_of_project(name)]
     rest = [name for name in names if name not in of_project]
@@ -78,7 +78,7 @@ def read_tree(folder: Folder, excluded: str | None) -> ClassFolders | FlatFolder
     tests = [name for name in ordinary if mentioned_split(name) == "test" and not label_folders(folder, name, excluded)]
     if splits and {*tests} == {*ordinary}:
         unlabelled = [name for name in names if is_unlabelled(name) and name not in splits]
-        return _below_splits(folder, excluded, splits, [*unlabelled, *tests])
+        return _below_splits(folder, excluded, shown, splits, [*unlabelled, *tests])
     if len(names) == 1 and not splits:
         return _one_folder(folder, names[0], excluded)
     return _labels(folder, names, excluded)
@@ -89,7 +89,7 @@ def _has_classes(folder: Folder, name: str, excluded: str | None) -> bool:
 
 
 def _below_splits(
-    folder: Folder, excluded: str | None, splits: dict[str, str], unlabelled: list[str]
+    folder: Folder, excluded: str | None, shown: str, splits: dict[str, str], unlabelled: list[str]
 ) -> ClassFolders | FlatFolders | Wrapper:
     roots = [LabelRoot(innermost(folder, name, excluded, of_split=True), split) for name, split in splits.items()]
     inner = {root: label_folders(folder, root.path, excluded) for root in roots}
@@ -100,12 +100,11 @@ def _below_splits(
         is_alone = len(roots) == 1 and not unlabelled and not has_images(folder, "")
         if is_alone and not has_images(folder, nested[0]):
             return Wrapper(nested[0])
-        problem = f"{folder.url}: {listed(nested)} itself contains split folders: {listed(inner[labelled[0]])}"
+        problem = f"{shown}: {listed(nested)} itself contains split folders: {listed(inner[labelled[0]])}"
         raise RefusalError(problem, remedy=f"if these are the splits, give {printable(nested[0])}/ as SOURCE")
     flat = [root for root in roots if not inner[root] and holds_image(folder, root.path)]
     if no_labels := [root.path for root in flat if root.split == "train"]:
-        shown = listed(no_labels)
-        problem = f"{folder.url}: {shown} has images and no label folders, unlike {listed([labelled[0].path])}"
+        problem = f"{shown}: {listed(no_labels)} has images and no label folders, unlike {listed([labelled[0].path])}"
         raise RefusalError(problem, remedy=f"sort its images into folders, or leave it out with {named('ignore')}")
     left_out = (*unlabelled, *(root.path for root in flat))
     return ClassFolders(folder, labelled, excluded, unlabelled_remark(left_out), left_out)

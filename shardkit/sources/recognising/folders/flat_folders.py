@@ -32,13 +32,13 @@ _OF_LABELS = frozenset({*TABLE_ENDINGS, *TEXT_ENDINGS, ".json", ".xml", ".yaml",
 _NO_ENDING = "(none)"
 
 
-def refusal_of_flat_folders(opening: Opening, flat: FlatFolders, above: str) -> ShardkitError:
+def refusal_of_flat_folders(opening: Opening, flat: FlatFolders, url: str) -> ShardkitError:
     """Return the refusal of folders of images without label folders."""
     folder, hidden = opening.folder, opening.left_out
     names = {root.path: image_names(folder, root.path) for root in flat.roots}
     every = [name for found in names.values() for name in found]
     if not every:
-        return refuse_without_images(folder)
+        return refuse_without_images(folder, url)
     others = (path for path, entry in files_below(folder, "") if not is_image(path) and not is_text(entry.name))
     has_labels = any(ending(path) in _OF_LABELS and may_hold_labels(folder, path) for path in others)
     without = {"ignore": (*opening.options.ignore, *hidden)} if hidden else {}
@@ -50,26 +50,25 @@ def refusal_of_flat_folders(opening: Opening, flat: FlatFolders, above: str) -> 
         shown = " and ".join(f"{printable(path)}/" for path in paths)
         where = shown if len(paths) == len(names) else f"{where} and {shown}"
         # A class alone may be appended to a dataset. Globs begin at SOURCE, which would be another folder.
-        if len(paths) == len(names) == 1 and not (above and (hidden or opening.options.ignore)):
-            url = opening.url if opening.is_in_archive or not above else folder.url
+        if len(paths) == len(names) == 1 and not (url != opening.url and (hidden or opening.options.ignore)):
             forced = {"layout": "class-folders", **without}
             commands.append(Change(f"{shown} is the only class", forced, sources=(url,)))
     examples = " and ".join(map(printable, every[:_EXAMPLES]))
-    problem = f"{folder.url}: there are no label folders, only images such as {examples} in {where}"
+    problem = f"{url}: there are no label folders, only images such as {examples} in {where}"
     return UnrecognisedError(problem, commands)
 
 
-def refuse_without_images(folder: Folder) -> ShardkitError:
+def refuse_without_images(folder: Folder, url: str) -> ShardkitError:
     """Return the error for a tree that holds no image."""
     paths = list(itertools.islice((path for path, _ in files_below(folder, "")), _MAX_FILES))
     kinds = Counter(map(ending, paths))
     shown = ", ".join(f"{count:,} {'without ending' if kind == _NO_ENDING else kind}" for kind, count in _most(kinds))
     found = f"only other files ({shown})" if kinds else "the folder is empty"
-    problem = f"{folder.url}: no images found, {found}"
+    problem = f"{url}: no images found, {found}"
     archives = [path for path in paths if path.lower().endswith(_ARCHIVES)]
     if archives:
         names = archives[:_KINDS_SHOWN]
-        commands = [Change(f"the images are in {printable(name)}", sources=(f"{folder.url}/{name}",)) for name in names]
+        commands = [Change(f"the images are in {printable(name)}", sources=(f"{url}/{name}",)) for name in names]
         return RefusalError(problem, commands)
     if form := data_format(folder, paths):
         return form.refusal(problem)

@@ -32,7 +32,7 @@ for folder in folders:
 """
 
 
-def refuse_instances(folder: Folder, names: Sequence[str]) -> None:
+def refuse_instances(folder: Folder, names: Sequence[str], shown: str) -> None:
     """Refuse folders that each hold one image and a mask for each object in it."""
     found = [_pair(folder, name) for name in names[:_NUM_SAMPLED]]
     if not found or None in found or len(set(found)) > 1 or found[0] is None:
@@ -42,10 +42,10 @@ def refuse_instances(folder: Folder, names: Sequence[str]) -> None:
     if not several or any(_num_images(folder, join(name, images)) != 1 for name in names[:_NUM_SAMPLED]):
         return
     of_each = f"one image and a mask for each object in {masks}/"
-    problem = f"{folder.url}: each folder, such as {printable(names[0])}/, has {of_each}"
+    problem = f"{shown}: each folder, such as {printable(names[0])}/, has {of_each}"
     is_packed = Opening(folder).is_in_archive
     first = "unpack the archives, then " if is_packed else ""
-    given = f"the folder {MERGED}" if is_packed else join(folder.url, MERGED)
+    given = f"the folder {MERGED}" if is_packed else join(shown, MERGED)
     remedy = (
         f"{first}merge the masks of an image into one of class numbers: run the program below in this folder, and give "
         f"{given} as SOURCE (class 1 is any object; the objects are not told apart)"
