@@ -211,7 +211,7 @@ def _of_table(opening: Opening, one: NamingFile, base: Reading) -> Iterator[tupl
         if title and i != one.column and {str(row[i]) for row in one.rows} <= _MARKS
     ]
     chosen = tuple(title for title in marks if not is_other(title))
-    if 1 < len(chosen) and (len(chosen) < len(marks) or base.label is None):
+    if len(chosen) > 1 and (len(chosen) < len(marks) or base.label is None):
         yield offer(chosen[0], replace(origin, column=chosen), f"{where}, and {len(chosen) - 1} more")
     for i, title in enumerate(titles):
         values = [str(row[i]) for row in one.rows if row[i] not in (None, "")]
