@@ -28,9 +28,8 @@ from shardkit.sources.proving.evidence import Evidence
 from shardkit.sources.proving.proof import doubts
 from shardkit.sources.recognising.accounting import accounted
 from shardkit.sources.recognising.archives_in_folders import archive_names, only_archive, unpacked_names, with_archives
-from shardkit.sources.recognising.detecting import function_of, recognising_layouts
-from shardkit.sources.recognising.layout_of_file import layout_of_file
-from shardkit.sources.recognising.only_folders import top_of
+from shardkit.sources.recognising.detecting import function_of, layout_of_file, recognising_layouts
+from shardkit.sources.recognising.only_folders import top_of, without_wrappers
 from shardkit.sources.recognising.several_sources import (
     NamedSource,
     are_datasets,
@@ -45,7 +44,6 @@ from shardkit.sources.recognising.several_sources import (
 from shardkit.sources.recognising.unmarked_folders import open_unmarked_folder
 from shardkit.sources.recognising.unmarked_tables import IsReadWithout
 from shardkit.sources.recognising.wrapped_source import NotedSource, from_top, innermost, with_archive_problems
-from shardkit.sources.recognising.wrappers import without_wrappers
 from shardkit.sources.repeated_boxes import WithoutRepeatedBoxes
 from shardkit.sources.walking import children, is_folder, join, listing_once
 from shardkit.storage import Folder, open_folder, os_errors_as

@@ -32,11 +32,10 @@ from shardkit.naming import MANIFEST, printable
 from shardkit.options.groups import ConvertOptions
 from shardkit.parallel.progress import Logged, ProgressListener
 from shardkit.parallel.run_token import Fence, Run, refuse_live
-from shardkit.sources.claim import Claim
+from shardkit.sources.claim import Claim, UsedFile
 from shardkit.sources.columns import CONTENT_SHA256, GROUP, MASK_SHA256
 from shardkit.sources.listing import Listing, Source
 from shardkit.sources.readings.values import Reading
-from shardkit.sources.used_files import UsedFile
 from shardkit.storage import Folder, LocalFolder, open_folder, os_errors_as, remove_temporaries
 from shardkit.storage.kernel_locks import locked
 from shardkit.storage.retry import retried

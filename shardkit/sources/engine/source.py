@@ -10,6 +10,7 @@ import pyarrow as pa
 
 from shardkit.errors import DataError
 from shardkit.naming import printable
+from shardkit.sources.claim import UsedFile
 from shardkit.sources.columns import IS_UNLABELLED, LISTING_SCHEMA, OBJECTS
 from shardkit.sources.engine.accounting import Accounting, check_accounts, files_and_uses
 from shardkit.sources.engine.drivers import Complete, Driver, RestPart
@@ -28,7 +29,6 @@ from shardkit.sources.listing import BadRecord, Listing, ListingRow, Source, bat
 from shardkit.sources.readings.flags import fact_text, folder_levels
 from shardkit.sources.readings.values import Annotation, Listed, Origin, Paired, Reading, files_of
 from shardkit.sources.unlisted_images import NamedImages, count_unlisted_images, count_unnamed
-from shardkit.sources.used_files import UsedFile
 from shardkit.sources.walking import files_below, is_image, join
 from shardkit.storage import Entry, Folder
 

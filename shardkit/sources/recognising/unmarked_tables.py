@@ -21,9 +21,9 @@ from shardkit.sources.recognising.claims.collecting import NamingFile, naming_fi
 from shardkit.sources.recognising.claims.image_names import ImageNames
 from shardkit.sources.recognising.folders.class_folders import label_folders
 from shardkit.sources.recognising.folders.split_folders import splits_of
+from shardkit.sources.recognising.lists.class_names import names_file_of
 from shardkit.sources.recognising.split_lists import own_columns
 from shardkit.sources.recognising.tables.layout import FoundTables, open_tables_in
-from shardkit.sources.recognising.tables.number_names import names_file_of
 from shardkit.sources.recognising.wrapped_source import NotedSource
 from shardkit.sources.walking import file_or_folder, folders_in, join
 from shardkit.storage import Folder

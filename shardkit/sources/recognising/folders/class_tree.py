@@ -4,16 +4,19 @@
     Train_set/cat/1.jpg          splits, then labels; folders of the same names between them are skipped
     cat/train/1.jpg              labels, then splits
     flowers/rose/1.jpg           one folder around everything: the tree in it is read instead
-    train/1.jpg                  no labels: see `flat_folders`
+    train/1.jpg                  no labels: see `unmarked_folders`
 
 The first form that fits is taken. Whether it is the only one, `proving` finds out from all examples.
 """
 
+import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from shardkit.naming import printable
 from shardkit.options.words import named
 from shardkit.refusals import RefusalError
+from shardkit.sources.context import Opening
 from shardkit.sources.recognising.folders.class_folders import (
     ClassFolders,
     LabelRoot,
@@ -22,18 +25,34 @@ from shardkit.sources.recognising.folders.class_folders import (
     unlabelled_remark,
 )
 from shardkit.sources.recognising.folders.first_images import NUM_SAMPLED, has_images, holds_image, image_names, listed
-from shardkit.sources.recognising.folders.masks.instances import refuse_instances
 from shardkit.sources.recognising.folders.split_folders import (
     is_of_project,
     is_unlabelled,
     mentioned_split,
     splits_of,
 )
-from shardkit.sources.walking import join
+from shardkit.sources.walking import children, folders_in, is_image, join
 from shardkit.storage import Folder
 
 _MAX_PROBED = 50  # folders that are searched for images: of more, all are classes
 _MAX_LOOSE = 10  # images next to label folders, such as charts and screenshots, that are left out
+_IMAGES = re.compile("images?", re.IGNORECASE)
+_MASKS = re.compile("masks?", re.IGNORECASE)
+_NUM_SAMPLED = 8  # folders
+MERGED = "merged"  # folder that the program writes
+_PROGRAM = f"""\
+from pathlib import Path
+import numpy as np
+from PIL import Image
+folders = sorted(Path().glob('*/%(masks)s'))
+for name in ('images', 'masks'):
+    Path({MERGED!r}, name).mkdir(parents=True)
+for folder in folders:
+    [path] = (folder.parent / '%(images)s').iterdir()
+    masks = [np.asarray(Image.open(one).convert('L')) > 0 for one in folder.iterdir()]
+    Path({MERGED!r}, 'images', folder.parent.name + path.suffix).write_bytes(path.read_bytes())
+    Image.fromarray(np.any(masks, 0).astype('uint8')).save(Path({MERGED!r}, 'masks', folder.parent.name + '.png'))
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +86,7 @@ def read_tree(folder: Folder, excluded: str | None, shown: str) -> ClassFolders 
     if not names:
         return FlatFolders((LabelRoot("", None),))
     splits = splits_of(names)
-    refuse_instances(folder, names, shown)
+    _refuse_instances(folder, names, shown)
     ordinary = [name for name in names if name not in splits and not is_unlabelled(name)]
     of_project = [name for name in ordinary if is_of_project(name)]
     rest = [name for name in names if name not in of_project]
@@ -135,3 +154,36 @@ def _labels(folder: Folder, names: list[str], excluded: str | None) -> ClassFold
         below and not has_images(folder, name) and splits_of(below).keys() == {*below} for name, below in inner.items()
     )
     return ClassFolders(folder, excluded=excluded, splits_below=splits_below)
+
+
+def _refuse_instances(folder: Folder, names: Sequence[str], shown: str) -> None:
+    """Refuse folders that each hold one image and a mask for each object in it."""
+    found = [_pair(folder, name) for name in names[:_NUM_SAMPLED]]
+    if not found or None in found or len(set(found)) > 1 or found[0] is None:
+        return
+    images, masks = found[0]
+    several = any(_num_images(folder, join(name, masks)) > 1 for name in names[:_NUM_SAMPLED])
+    if not several or any(_num_images(folder, join(name, images)) != 1 for name in names[:_NUM_SAMPLED]):
+        return
+    of_each = f"one image and a mask for each object in {masks}/"
+    problem = f"{shown}: each folder, such as {printable(names[0])}/, has {of_each}"
+    is_packed = Opening(folder).is_in_archive
+    first = "unpack the archives, then " if is_packed else ""
+    given = f"the folder {MERGED}" if is_packed else join(shown, MERGED)
+    remedy = (
+        f"{first}merge the masks of an image into one of class numbers: run the program below in this folder, and give "
+        f"{given} as SOURCE (class 1 is any object; the objects are not told apart)"
+    )
+    program = _PROGRAM % {"images": images, "masks": masks}
+    raise RefusalError(problem, remedy=remedy, appendix=f"python - <<'END'\n{program}END")
+
+
+def _pair(folder: Folder, name: str) -> tuple[str, str] | None:
+    inner = folders_in(folder, name)
+    images = [one for one in inner if _IMAGES.fullmatch(one)]
+    masks = [one for one in inner if _MASKS.fullmatch(one)]
+    return (images[0], masks[0]) if len(images) == len(masks) == 1 else None
+
+
+def _num_images(folder: Folder, path: str) -> int:
+    return sum(is_image(one.name) for one in children(folder, path) if not one.is_folder)

@@ -1,9 +1,7 @@
 """Open Hugging Face's image folders: find the metadata files, and decide how their columns are read."""
 
 import posixpath
-from collections.abc import Sequence
 from dataclasses import replace
-from itertools import islice
 
 from shardkit.errors import CallError, DataError, UnknownNameError
 from shardkit.layouts import LAYOUTS
@@ -27,9 +25,8 @@ from shardkit.sources.options import SourceOptions
 from shardkit.sources.readings.values import Images, PathPart, Reading
 from shardkit.sources.recognising.detection.of_many_images import is_box_json
 from shardkit.sources.recognising.tables.layout import open_tables_in
-from shardkit.sources.recognising.tables.places import Placement, is_file
 from shardkit.sources.recognising.tables.roles import USUAL_OBJECTS
-from shardkit.sources.walking import children, files_below, is_dataset, is_image, join, parent_of
+from shardkit.sources.walking import children, is_dataset, is_image
 from shardkit.storage import Folder, os_errors_as
 
 _LAYOUT = LAYOUTS["metadata"].title
@@ -103,10 +100,7 @@ def _reading(folder: Folder, paths: list[str], options: SourceOptions, excluded:
     if options.image_column is None and _IMAGE_COLUMN in open_table_file(folder, paths[0], options).columns:
         options = replace(options, image_column=_IMAGE_COLUMN)
     split_folders = any("/" in path for path in paths)
-    place = Placement(folder, base="." if split_folders else "")
-    found = open_tables_in(folder, paths, options, placement=place, source=folder.url)
-    if _are_elsewhere(folder, found.files, found.columns.image):
-        found = replace(found, placements=tuple(replace(one, match=None) for one in found.placements))
+    found = open_tables_in(folder, paths, options, source=folder.url)
     inner = child_folders(folder, excluded)
     if not split_folders and found.columns.split is None:
         split_folders = bool(inner) and all(map(split_of_folder, inner))
@@ -115,19 +109,6 @@ def _reading(folder: Folder, paths: list[str], options: SourceOptions, excluded:
         return reading
     splits = {name: split_of_folder(name) for name in inner}  # the table's folder, whatever its columns say
     return replace(reading, split=PathPart(0, {} if all(splits.values()) else splits))
-
-
-def _are_elsewhere(folder: Folder, files: Sequence[TableFile], column: int) -> bool:
-    """Return whether no image of the first records is where its table says, and one of its name is in a folder."""
-    names: set[str] = set()
-    for file in files:
-        at = file.columns.index(files[0].columns[column])
-        for record in islice(file.all_records(frozenset({at})), _NUM_LOOKED_UP):
-            path = None if record.problem else record.values[at]
-            if isinstance(path, str) and is_file(file.folder, join(parent_of(file.path), path)):
-                return False
-            names.add(posixpath.basename(str(path)))
-    return any(entry.name in names for _, entry in files_below(folder, ""))
 
 
 def _metadata_paths(folder: Folder, excluded: str | None) -> list[str]:

@@ -117,24 +117,23 @@ def open_tables_in(
     options: SourceOptions,
     *,
     splits: Sequence[str | None] = (),
-    placement: Placement | None = None,
     source: str | None = None,
 ) -> FoundTables:
     """Decide how to read tables in a folder, which may be an archive, from the first 1,000 records of each.
 
     All records are read once to find the common parent of absolute paths, the types of further columns, and whether
-    numbers are classes. With a placement, images are where it says, and only usual names of columns name them.
+    numbers are classes.
     """
     files = _with_equal_columns([open_table_file(folder, path, options) for path in paths])
-    first, prefix = files[0], read_prefix(files[0])
-    if not placement and len(files) == 1 and (options.image_column or "") not in first.columns:
+    first, prefixes = files[0], [*map(read_prefix, files)]
+    if len(files) == 1 and (options.image_column or "") not in first.columns:
         found_in = folder if options.root is None else open_folder(options.root)
-        first = join_names(first, [record.values for record in prefix], _finder(found_in))
+        first = join_names(first, [record.values for record in prefixes[0]], _finder(found_in))
         if isinstance(first, JoinedNames):
-            files, prefix = (first,), read_prefix(first)
+            files, prefixes = (first,), [read_prefix(first)]
             options = replace(options, image_column=first.columns[-1])
-    for file in files[1:]:
-        prefix += _in_order(read_prefix(file), file.columns, first.columns)
+    pairs = zip(files, prefixes, strict=True)
+    prefix = [record for file, some in pairs for record in _in_order(some, file.columns, first.columns)]
 
     known: dict[tuple[int, int], Placement | None] = {}
 
@@ -142,22 +141,18 @@ def open_tables_in(
         if (column, number) not in known:
             file = files[number]
             at = file.columns.index(first.columns[column])
-            texts = [text for record in read_prefix(file) if (text := _path(record.values[at]))]
+            texts = [text for record in prefixes[number] if (text := _path(record.values[at]))]
             found_by = Places(folder, file.path, options)
             known[column, number] = (
                 found_by.place(texts, lambda: _paths(files, column), counting=counting) if texts else None
             )
         return known[column, number]
 
-    columns = find_columns(
-        first,
-        prefix,
-        options,
-        lambda wanted: _read_all(files, wanted),
-        place=None if placement else place,
-        source=source,
-    )
-    places = [placement or place(columns.image, i, counting=False) for i in range(len(files))]
+    def read_all(wanted: frozenset[int]) -> Iterator[Record]:
+        return _read_all(files, wanted)
+
+    columns = find_columns(first, prefix, options, read_all, place=place, source=source)
+    places = [place(columns.image, i, counting=False) for i in range(len(files))]
     for one, file in zip(places, files, strict=True):
         if one is None:
             column = first.columns[columns.image]
@@ -167,7 +162,7 @@ def open_tables_in(
             msg = f"{file.url}: its images are not below {places[0].folder.url}, like those of {first.url}; "
             raise DataError(f"{msg}give this table alone as SOURCE")
     found = tuple(one for one in places if one is not None)
-    if options.image_column and len(files) == 1 and not placement and not found[0].files:
+    if options.image_column and len(files) == 1 and not found[0].files:
         found = (_described(first, columns.image, found[0]),)
     return FoundTables(files, columns, found, tuple(splits))
 

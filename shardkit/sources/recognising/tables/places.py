@@ -82,7 +82,7 @@ class Places:
         if 2 * sum(map(is_drive, mapped)) <= len(mapped):
             folder, keys = build_keys(self.url, self.folder, self.options, texts, all_texts)
             good = [*dict.fromkeys(_good(keys.key, texts))][: _NUM_COUNTED if counting else None]
-            bases = [""] if keys.absolute_only else list(dict.fromkeys(["", parent_of(self.path)]))
+            bases = [""] if keys.absolute_only else list(dict.fromkeys([parent_of(self.path), ""]))
             for base in bases:
                 paths = (join(base, key) for key in good)
                 files = [path for path in paths if is_file(folder, path) and f"{folder.url}/{path}" != self.url]

@@ -40,12 +40,12 @@ def find_columns(
     options: SourceOptions,
     read_all: ReadAll,
     *,
-    place: PlaceColumn | None = None,
+    place: PlaceColumn,
     source: str | None = None,
 ) -> Columns:
     """Decide the role of each column from its name and the first records, and types of features from all records.
 
-    `place` returns where the images are that a column names; without it, only usual names of columns count.
+    `place` returns where the images are that a column names.
     """
     if not options.label_columns:
         _refuse_boxes(file, options)
@@ -106,20 +106,20 @@ def find_other_columns(
     )
 
 
-def _find_image(file: TableFile, prefix: Sequence[Record], place: PlaceColumn | None, source: str) -> int:
+def _find_image(file: TableFile, prefix: Sequence[Record], place: PlaceColumn, source: str) -> int:
     """Return the column of images, by its name and the files that exist."""
     usual = named_like(file.columns, IMAGE_COLUMNS)
     likely = [i for i in named_like(file.columns, LIKELY_IMAGE_COLUMNS) if i not in usual]
-    if usual and (place is None or (len(usual) == 1 and not likely)):
+    if len(usual) == 1 and not likely:
         return usual[0]
     others = [i for i, name in enumerate(file.columns) if name and i not in [*usual, *likely]]
     others = [i for i in others if _may_be_names([record.values[i] for record in prefix])]
     error: ShardkitError | None = None
-    for columns in (usual, likely, others) if place else ():
+    for columns in (usual, likely, others):
         found: dict[int, Placement] = {}
         for i in columns:
             try:
-                placement = place(i) if place else None
+                placement = place(i)
             except (CallError, DataError) as caught:
                 error = error or (caught if i not in others else None)
                 continue
