@@ -10,7 +10,7 @@ from shardkit.layouts import LAYOUTS
 from shardkit.naming import relative_path_problem
 from shardkit.options.words import named
 from shardkit.sources.engine.columns import Columns
-from shardkit.sources.engine.described_images import describing_column
+from shardkit.sources.engine.described_images import described_images, values_of
 from shardkit.sources.engine.joined_names import FindImages, JoinedNames, join_names
 from shardkit.sources.formats.tables.json_files import JsonTable
 from shardkit.sources.formats.tables.opening import open_table_file, read_prefix
@@ -207,7 +207,7 @@ def _in_order(records: Iterable[Record], names: tuple[str, ...], wanted: tuple[s
 
 def _described(file: TableFile, column: int, placement: Placement) -> Placement:
     """Return where the images are whose names begin with the values of a column; the same if there are none."""
-    if describing_column(file, placement.folder) != file.columns[column]:
+    if not any(described_images(placement.folder, values_of(file, column)).values()):
         return placement
     remark = f"; each record describes the images whose names begin with its {file.columns[column]!r}"
     return replace(placement, match="start", remark=remark)
