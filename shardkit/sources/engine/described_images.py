@@ -18,9 +18,6 @@ from shardkit.sources.walking import files_below
 from shardkit.storage import Folder
 
 _SEPARATOR = re.compile(r"[._ ()-]+")
-_MIN_SHARE = 1 / 2  # of the records and of the images that belong together
-_NUM_IMAGES = 10_000  # that decide
-_MIN_CHARACTERS = 2  # of a value that names begin with
 
 
 def described_images(folder: Folder, texts: Iterable[str]) -> dict[str, list[str]]:

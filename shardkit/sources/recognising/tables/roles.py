@@ -23,7 +23,7 @@ from shardkit.sources.formats.column_names import (
 )
 from shardkit.sources.formats.tables.records import Record, TableFile, enumerated
 from shardkit.sources.options import SourceOptions
-from shardkit.sources.recognising.tables.labels.label_columns import find_labels
+from shardkit.sources.recognising.tables.label_columns import find_labels
 from shardkit.sources.recognising.tables.places import Placement
 from shardkit.sources.walking import files_below, is_image
 

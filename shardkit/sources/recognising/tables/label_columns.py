@@ -30,7 +30,6 @@ from shardkit.sources.recognising.claims.captions import is_caption
 
 _SAYS_LABEL = re.compile(r"[\w -]*(?:label|class|categor)[\w -]*", re.IGNORECASE)
 _MAX_CHOICES = 8  # commands of a refusal
-_FEW_NUMBERS = 5  # different ones that are classes in any table
 _MIN_IMAGES = 2  # of each class on average: more different numbers are a quantity
 _MOST = 0.9  # of the values
 _MAX_PAIRS = 100_000  # different pairs of values in two columns that are compared
