@@ -56,6 +56,8 @@ _MATCHES: dict[Form, Match] = {
 }
 _SEPARATOR = re.compile(r"[ _.-]")
 _MARKS = frozenset({"0", "1", "0.0", "1.0", "True", "False", "true", "false", "yes", "no", ""})
+_UNCERTAIN = frozenset({"-1", "-1.0"})
+_MINUS_ONE = {"negative": "; -1 is 0", "positive": "; -1 is 1", "drop": "; without images that have a -1"}
 _OF_BOXES = re.compile(r"[xywh][0-9]?|(?:x|y|b?box)[_ -]?(?:min|max|cent(?:er|re)|[0-9])|width|height", re.IGNORECASE)
 _NAMES = ("class", "label", "name", "categor", "legend", "klasse", "clase", "classe")  # of files with names of classes
 
@@ -176,33 +178,35 @@ def _of_table(opening: Opening, one: NamingFile, base: Reading) -> Iterator[tupl
     split = _split_of(titles, origin)
     numbers = itertools.count()
 
-    def offer(title: str, column: Column, where: str, names: str = "") -> tuple[tuple[int, int], Offer]:
-        reading = Reading(Images(unnamed="ignore"), Labels(column, names=names), split, archives=base.archives)
+    def offer(title: str, column: Column, where: str, **label: Any) -> tuple[tuple[int, int], Offer]:
+        reading = Reading(Images(unnamed="ignore"), Labels(column, **label), split, archives=base.archives)
         return (_rank(title), next(numbers)), Offer(reading, f"the label is column {title!r} of {where}")
 
     where = printable(one.path)
     marks = [
         title
         for i, title in enumerate(titles)
-        if title and i != one.column and {str(row[i]) for row in one.rows} <= _MARKS
+        if title and i != one.column and {str(row[i]) for row in one.rows} <= _MARKS | _UNCERTAIN
     ]
     chosen = tuple(title for title in marks if not is_other(title))
     if len(chosen) > 1 and (len(chosen) < len(marks) or base.label is None):
-        yield offer(chosen[0], replace(origin, column=chosen), f"{where}, and {len(chosen) - 1} more")
+        marked = {str(row[titles.index(title)]) for title in chosen for row in one.rows}
+        for minus_one, what in _MINUS_ONE.items() if marked & _UNCERTAIN else ((None, ""),):
+            more = f"{where}, and {len(chosen) - 1} more{what}"
+            yield offer(chosen[0], replace(origin, column=chosen), more, minus_one=minus_one)
     for i, title in enumerate(titles):
         values = [str(row[i]) for row in one.rows if row[i] not in (None, "")]
-        if (
-            i == one.column
-            or not title
-            or not _may_divide(values)
-            or named_like([title], SPLIT_COLUMNS)
-            or _OF_BOXES.fullmatch(title)
-        ):
+        if i == one.column or not title or named_like([title], SPLIT_COLUMNS) or _OF_BOXES.fullmatch(title):
             continue
         column = replace(origin, column=(title,))
-        if all(value.isdecimal() for value in values):
+        are_numbers = all(value.isdecimal() for value in values)
+        if are_numbers and base.label is None and len({*values}) > _FEW:
+            yield offer(title, column, f"{where}, a number for regression", kind="number")
+        if not _may_divide(values):
+            continue
+        if are_numbers:
             for path in _files_of_names(opening):
-                yield offer(title, column, f"{where}; {printable(path)} names the numbers", path)
+                yield offer(title, column, f"{where}; {printable(path)} names the numbers", names=path)
         yield offer(title, column, where)
         if opening.file is None and (rest := _folder_of_classes(base)) is not None:
             yield offer(title, replace(column, rest=rest), f"{where}, the folder is for other images")

@@ -10,12 +10,12 @@ from collections.abc import Callable
 
 from shardkit.errors import DataError, ShardkitError
 from shardkit.layouts import Layout
-from shardkit.naming import printable
+from shardkit.naming import printable, split_of_folder
 from shardkit.options.call import Change
 from shardkit.refusals import RefusalError, RefusedDataError, UnrecognisedError
 from shardkit.sources.context import Opening
 from shardkit.sources.engine.lost_zeros import refuse_lost_zeros
-from shardkit.sources.file_names import ending
+from shardkit.sources.file_names import ending, stem_of
 from shardkit.sources.formats.tables.opening import TABLE_ENDINGS, open_table_file
 from shardkit.sources.formats.tables.text_files import TEXT_ENDINGS
 from shardkit.sources.formats.unsupported_images import unsupported_format
@@ -147,6 +147,11 @@ def _refuse_without_images(folder: Folder, url: str) -> ShardkitError:
     archives = [path for path in paths if path.lower().endswith(_ARCHIVES)]
     if archives:
         names = archives[:_KINDS_SHOWN]
+        splits = {name: split for name in archives if (split := split_of_folder(stem_of(name)))}
+        if len({*splits.values()}) == len(splits) > 1 and not Opening(folder).is_in_archive:
+            sources = tuple(f"{split}={url}/{name}" for name, split in splits.items())
+            change = Change(f"{' and '.join(map(printable, splits))} are the splits", sources=sources)
+            return RefusalError(problem, [change])
         commands = [Change(f"the images are in {printable(name)}", sources=(f"{url}/{name}",)) for name in names]
         return RefusalError(problem, commands)
     if form := data_format(folder, paths):
