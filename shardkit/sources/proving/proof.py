@@ -67,7 +67,7 @@ def doubts(found: Evidence, left_out: tuple[str, ...]) -> Iterator[str]:
 def _liberties(found: Evidence) -> Iterator[str]:
     """Yield what the reading assumes."""
     used = [one.format for _, one in found.reading.facts() if isinstance(one, Annotation)]
-    usual = {formats[name].note for formats in (FORMATS, IMAGE_FORMATS) for name in used if name in formats}
+    usual = [formats[name].note for formats in (FORMATS, IMAGE_FORMATS) for name in used if name in formats]
     if found.is_partly_in_archives:
         yield "some files lie in archives and others beside them"
     mask = found.reading.mask
@@ -84,7 +84,7 @@ def _liberties(found: Evidence) -> Iterator[str]:
     if found.has_no_header:
         yield "its boxes have no header, so their numbers may be corners or sizes"
     _, *notes = found.source.describe().split(_NOTE)
-    yield from (one for one in notes if one not in usual)
+    yield from (one for one in notes if not one.startswith(tuple(filter(None, usual))))
     split = found.reading.split
     for path, name in split.lists.items() if isinstance(split, Listed) else ():
         if rivals := [one for one in path.split("/")[:-1] if split_of_folder(one) not in {None, name}]:

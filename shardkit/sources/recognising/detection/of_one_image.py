@@ -71,6 +71,7 @@ _OF_FILES = re.compile(r"ann|annotations?|jsons?|labels?|labelme|label_2|labeltx
 _OF_IMAGES = ("images", "jpegimages", "image_2")
 _BASE = re.compile(r"VOC[0-9]{4}|default", re.IGNORECASE)  # the second is CVAT's
 _DEVKIT = "vocdevkit"
+_LISTS = "imagesets"  # the folder of the lists of splits
 # Of the archives of KITTI, each unpacked, and of V7 Darwin.
 _DEEP = ("data_object_label_2/training/label_2", "releases/latest/annotations")
 _MAX_FOLDERS = 12  # next to each other, all of which are searched
@@ -165,10 +166,12 @@ def _places(folder: Folder, *, is_deep: bool) -> Iterator[str]:
     With `is_deep`, folders of other names may be around them, such as those of a project's datasets.
     """
     names = folders_in(folder)
-    bases = ["", *(name for name in names if split_of_folder(name) or _BASE.fullmatch(name))]
+    bases = ["", *(name for name in names if split_tokens(name) or _BASE.fullmatch(name))]
     for name in names[:_MAX_FOLDERS]:
+        below = folders_in(folder, name)
+        bases += [name] if _LISTS in map(str.lower, below) and name not in bases else []
         inner = [name] if name.lower() == _DEVKIT else []
-        inner += [join(name, one) for one in folders_in(folder, name) if one.lower() == _DEVKIT]
+        inner += [join(name, one) for one in below if one.lower() == _DEVKIT]
         bases += [join(path, year) for path in inner for year in folders_in(folder, path) if _BASE.fullmatch(year)]
     for base in bases:
         yield base
@@ -284,7 +287,7 @@ def _image_sets(folder: Folder, found: Mapping[str, str]) -> tuple[dict[str, str
     lists, bases = dict[str, str](), dict[str, str]()
     for place, images in found.items():
         above = parent_of(place)
-        sets = next((name for name in folders_in(folder, above) if name.lower() == "imagesets"), "ImageSets")
+        sets = next((name for name in folders_in(folder, above) if name.lower() == _LISTS), "ImageSets")
         for name, split in chosen_lists(folder, join(above, sets, "Main")).items():
             path = join(above, sets, "Main", name)
             lists[path], bases[path] = split, images

@@ -120,7 +120,8 @@ def _below_splits(
         if is_alone and not has_images(folder, nested[0]):
             return Wrapper(nested[0])
         problem = f"{shown}: {listed(nested)} itself contains split folders: {listed(inner[labelled[0]])}"
-        raise RefusalError(problem, remedy=f"if these are the splits, give {printable(nested[0])}/ as SOURCE")
+        place = "that folder, unpacked," if Opening(folder).is_in_archive else printable(join(shown, nested[0]))
+        raise RefusalError(problem, remedy=f"if these are the splits, give {place} as SOURCE")
     flat = [root for root in roots if not inner[root] and holds_image(folder, root.path)]
     if no_labels := [root.path for root in flat if root.split == "train"]:
         problem = f"{shown}: {listed(no_labels)} has images and no label folders, unlike {listed([labelled[0].path])}"

@@ -9,6 +9,7 @@ import posixpath
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import islice
 
 from shardkit.errors import CallError, MachineError
 from shardkit.naming import printable
@@ -77,16 +78,21 @@ class Places:
         texts = texts[:_NUM_LOOKED_UP]
         given = tuple(f"{one.old or '/'}={one.new}" for one in parse_prefixes(self.options.path_prefix))
         mapped = [replace_prefix(text, parse_prefixes(self.options.path_prefix)) for text in texts]
-        if self._are_urls(mapped):
-            self._refuse_copies(mapped)
+        if self._are_urls(mapped) and not (self.options.root or self.options.path_prefix):
+            found = _found(self.folder, [""], mapped)
+            # One file of the same name may be another one, and one of a bucket more likely so than in the same folder.
+            are_same = len(found) == len({*mapped}) and all(one.num_parts > 1 for one in found.values())
+            if are_same and mapped[0].startswith(STORES):
+                return self._by_names(self.folder, found, texts, mapped, given)
+            self._refuse_copies(found, mapped)
         if 2 * sum(map(is_drive, mapped)) <= len(mapped):
             folder, keys = build_keys(self.url, self.folder, self.options, texts, all_texts)
             good = [*dict.fromkeys(_good(keys.key, texts))][: _NUM_COUNTED if counting else None]
             bases = [""] if keys.absolute_only else list(dict.fromkeys([parent_of(self.path), ""]))
             for base in bases:
-                paths = (join(base, key) for key in good)
-                files = [path for path in paths if is_file(folder, path) and f"{folder.url}/{path}" != self.url]
-                if files:
+                paths = (path for key in good if f"{folder.url}/{(path := join(base, key))}" != self.url)
+                existing = (path for path in paths if is_file(folder, path))
+                if files := [*islice(existing, None if counting else 1)]:
                     return Placement(folder, "path", base, given, "", tuple(files), len(good) if counting else 1)
         if counting:
             texts, mapped = texts[:_NUM_COUNTED], mapped[:_NUM_COUNTED]
@@ -176,11 +182,8 @@ class Places:
         problem = f"{self.url}: image names of the table, such as {shown(texts[0])}, exist in {len(places)} folders"
         raise refuse(problem, self.url, choices[:_MAX_COMMANDS])
 
-    def _refuse_copies(self, texts: Sequence[str]) -> None:
+    def _refuse_copies(self, found: Mapping[str, Found], texts: Sequence[str]) -> None:
         """Refuse URLs of images that are next to a local table, too: the bucket may be out of reach."""
-        if self.options.root or self.options.path_prefix:
-            return
-        found = _found(self.folder, [""], texts)
         if found:
             old, new = self._prefix(self.folder, found, texts)
             choices = [Choice({"path_prefix": (f"{old}={new}",)}, "the images are there")]
