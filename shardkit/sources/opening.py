@@ -39,7 +39,6 @@ from shardkit.sources.recognising.several_sources import (
     mount_sources,
     named_source,
     no_source,
-    places_of,
 )
 from shardkit.sources.recognising.unmarked_folders import open_unmarked_folder
 from shardkit.sources.recognising.unmarked_tables import IsReadWithout
@@ -115,8 +114,7 @@ def _recognised(
                 source, left_out = _open_without_others(opening, globs, partial(_open_one, unpacker))
             else:
                 tree = mount_sources(sources, unpacker, opening.output)
-                given = places_of(sources)
-                opening = replace(opening, folder=tree, options=replace(options, also=()), given=given)
+                opening = replace(opening, folder=tree, options=replace(options, also=()))
                 source, left_out = _open_without_others(opening, globs, partial(_open_several, sources, tree))
     except (RefusalError, RefusedDataError) as error:
         if is_unasked(options):

@@ -83,12 +83,6 @@ def are_tfrecords(sources: Sequence[NamedSource]) -> bool:
     return all(found)
 
 
-def places_of(sources: Sequence[NamedSource]) -> tuple[tuple[str, str], ...]:
-    """Return the folder of each source in the tree, and the source as the user gave it; none if they have splits."""
-    names = _names_of([open_folder(one.url).url.rstrip("/") for one in sources])
-    return () if any(one.split for one in sources) else tuple(zip(names, (one.url for one in sources), strict=True))
-
-
 def mount_sources(sources: Sequence[NamedSource], unpacker: Unpacker, output: Folder | None) -> MountedFolder:
     """Return several sources as one tree."""
     urls = [open_folder(one.url).url.rstrip("/") for one in sources]

@@ -12,7 +12,10 @@ from ..tables.test_found_columns import NUM, csv, image
 
 # name: a table, and the columns that the printed commands name
 ASKED = {
-    "an unusual column of labels": (csv("file,hotel,time", image, lambda i: i % 4, lambda i: i * 1000), ["hotel", "time"]),
+    "an unusual column of labels": (
+        csv("file,hotel,time", image, lambda i: i % 4, lambda i: i * 1000),
+        ["hotel", "time"],
+    ),
     "columns of one 1 and another one": (
         csv("file,cat,dog,age", image, lambda i: i % 2, lambda i: 1 - i % 2, lambda i: i % 7),
         ["cat,dog", "cat", "dog", "age", "age"],  # a number, or classes
