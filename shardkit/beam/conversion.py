@@ -1,7 +1,8 @@
 """The steps of a conversion as a pipeline: list, check, plan, write, publish (see `writing.job`); Beam's executor."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 import apache_beam as beam
@@ -10,8 +11,8 @@ from shardkit.beam.counters import count_in_beam
 from shardkit.beam.options import RunnerConfig
 from shardkit.beam.progress import run_with_progress, submit
 from shardkit.conversion.planning.plan_file import ShardTask
-from shardkit.conversion.writing.inventory_tasks import Batch, NamedPart, PartGroup
-from shardkit.conversion.writing.job import ConversionTask, InventoryTask, merge
+from shardkit.conversion.writing.inventory_tasks import Batch, InventoryTask, NamedPart, PartGroup
+from shardkit.conversion.writing.job import ConversionTask
 from shardkit.conversion.writing.output.finished_shards import SummaryRow
 from shardkit.conversion.writing.refusals import ListingSummary
 from shardkit.errors import CallError
@@ -27,9 +28,9 @@ def convert_task(tasks: Any) -> Any:
         taken
         | "PlanShards" >> beam.FlatMap(_plan, merged)  # ShardTask
         | "SpreadShards" >> beam.Reshuffle()  # ShardTask
-        | "WriteShards" >> beam.FlatMap(_write, task)  # SummaryRow
+        | "WriteShards" >> beam.FlatMap(_each, task, ConversionTask.write).with_output_types(SummaryRow)  # SummaryRow
     )
-    return taken | "Publish" >> beam.Map(_publish, beam.pvalue.AsIter(written))  # None
+    return taken | "Publish" >> beam.Map(ConversionTask.publish, beam.pvalue.AsIter(written))  # None
 
 
 def take_inventory(tasks: Any) -> tuple[Any, Any]:
@@ -47,21 +48,21 @@ def take_inventory(tasks: Any) -> tuple[Any, Any]:
         tasks
         | "Groups" >> beam.FlatMap(_groups)  # (number, PartGroup)
         | "SpreadGroups" >> beam.Reshuffle()  # (number, PartGroup)
-        | "ListRows" >> beam.FlatMap(_list_rows, task)  # (position, Listing of 128 rows)
+        | "ListRows" >> beam.FlatMap(_each, task, InventoryTask.list_group).with_output_types(Batch)  # 128 rows
     )
     summaries = batches | "Summarise" >> beam.FlatMap(_summaries, task)  # ListingSummary
-    proved = alone | "Prove" >> beam.Map(_prove, beam.pvalue.AsIter(summaries)).with_output_types(bool)  # bool
+    proved = alone | "Prove" >> beam.Map(InventoryTask.prove, beam.pvalue.AsIter(summaries))  # bool
     names = (
         batches
-        | "SpreadBatches" >> beam.Reshuffle()  # (position, Listing)
-        | "CheckImages" >> beam.FlatMap(_check, task, beam.pvalue.AsSingleton(proved))  # (position, name of a part)
+        | "SpreadBatches" >> beam.Reshuffle()  # Batch
+        | "CheckImages" >> beam.FlatMap(_check, task, beam.pvalue.AsSingleton(proved))  # NamedPart
     )
     taken = alone | "KeepNames" >> beam.Map(_keep_names, beam.pvalue.AsIter(names))  # the task
     merged = (
         taken
-        | "FindManyParts" >> beam.FlatMap(_runs_to_merge)  # [name of a part]
+        | "FindManyParts" >> beam.FlatMap(InventoryTask.runs_to_merge)  # [name of a part]
         | "SpreadManyParts" >> beam.Reshuffle()  # [name of a part]
-        | "MergeParts" >> beam.FlatMap(_merge, task)  # nothing
+        | "MergeParts" >> beam.FlatMap(_each, task, InventoryTask.merge)  # nothing
     )
     return taken, beam.pvalue.AsIter(merged)
 
@@ -74,22 +75,18 @@ def _without_groups(task: Any) -> Any:  # of the same type
     return replace(task, groups=())
 
 
-def _list_rows(group: tuple[int, PartGroup], task: InventoryTask) -> Iterator[Batch]:
+def _each(item: Any, task: InventoryTask, step: Callable[..., Any]) -> Iterator[Any]:
+    """Yield what a step of a task gives for an item."""
     count_in_beam()
-    return task.guard.call(task.inventory.list_group, group)
+    return task.guard.call(partial(step, task), item)
 
 
 def _summaries(batch: Batch, task: InventoryTask) -> list[ListingSummary]:
     return task.summaries(batch)
 
 
-def _prove(task: InventoryTask, summaries: Iterable[ListingSummary]) -> bool:
-    return task.prove(summaries)
-
-
 def _check(batch: Batch, task: InventoryTask, is_proved: bool) -> Iterable[NamedPart]:  # noqa: FBT001 - Beam's way
-    count_in_beam()
-    return task.guard.call(task.inventory.check_listing, batch) if is_proved else ()
+    return _each(batch, task, InventoryTask.check_listing) if is_proved else ()
 
 
 def _keep_names(task: InventoryTask, names: Iterable[NamedPart]) -> Any:  # the task, of the same type
@@ -97,26 +94,9 @@ def _keep_names(task: InventoryTask, names: Iterable[NamedPart]) -> Any:  # the 
     return task
 
 
-def _runs_to_merge(task: InventoryTask) -> list[list[str]]:
-    return task.runs_to_merge()
-
-
-def _merge(run: list[str], task: InventoryTask) -> Iterator[None]:
-    return task.guard.call(merge, run)
-
-
 def _plan(task: ConversionTask, merged: Iterable[None]) -> list[ShardTask]:
     del merged  # nothing, once all parts are merged
     return task.plan()
-
-
-def _write(shard: ShardTask, task: ConversionTask) -> Iterator[SummaryRow]:
-    count_in_beam()
-    return task.guard.call(task.steps.write, shard)
-
-
-def _publish(task: ConversionTask, summaries: Iterable[SummaryRow]) -> None:
-    task.publish(summaries)
 
 
 @dataclass(frozen=True, slots=True)

@@ -245,13 +245,11 @@ def _replaced(table: pa.Table, field: pa.Field, column: pa.ChunkedArray) -> pa.T
     return table.set_column(table.schema.get_field_index(field.name), field, column)
 
 
-def num_recovered(folder: Folder, table: pa.Table, part: bytes, check: Check, max_file_bytes: int) -> int:
+def num_recovered(folder: Folder, table: pa.Table, before: pa.Table, check: Check, max_file_bytes: int) -> int:
     """Return the number of images that an earlier run rejected and that are good now.
 
     A copy restored from a backup has its old size and time, so the part's name is the same.
     """
-    with pa.ipc.open_file(pa.BufferReader(part)) as reader:
-        before = reader.read_all()
     rejected = before.filter(pc.is_valid(before["reason"]))["key"].combine_chunks()
     again = table.filter(pc.and_(pc.is_in(table["key"], rejected), pc.is_null(table["reason"])))
     return check_batch(folder, again, check, max_file_bytes)["reason"].null_count if len(again) else 0

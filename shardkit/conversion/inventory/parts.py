@@ -111,11 +111,12 @@ def count_rows(output: Folder) -> int:
     return sum(map(num_rows_of, part_names(output)))
 
 
-def num_rejected(part: bytes) -> int:
-    """Return the number of rejected rows in a part, given its bytes."""
-    with pa.ipc.open_file(pa.BufferReader(part)) as reader:
-        reasons = reader.read_all()["reason"]
-    return len(reasons) - int(reasons.null_count)
+def find_part(output: Folder, name: str) -> pa.Table | None:
+    """Return the rows of a part; None if no run has written it."""
+    if output.stat(part_path(name)) is None:
+        return None
+    with pa.ipc.open_file(pa.BufferReader(output.read(part_path(name)))) as reader:
+        return reader.read_all()
 
 
 def write_part(

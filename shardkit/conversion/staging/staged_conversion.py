@@ -255,13 +255,12 @@ class StagedConversion:
             raise outputs.converted_differently(output.url, outputs.SOURCE_CHANGED)
         remove_temporaries(output)
         output.remove(REJECTED_IN_WORK)  # of an earlier run
-        return list(self._steps(inventory.source, inventory).plan(Fence(output, run.token, is_remote=True)))
+        return list(self._steps(inventory.source).plan(inventory.read, Fence(output, run.token, is_remote=True)))
 
-    def _steps(self, source: StagedSource, inventory: StagedInventory) -> ConversionSteps:
+    def _steps(self, source: StagedSource) -> ConversionSteps:
         return ConversionSteps(
             source,
             source.folder,
-            inventory,
             self.options,
             self.limit,
             self.overwrite,
@@ -273,7 +272,7 @@ class StagedConversion:
         """Write a shard, unless it is finished; see `WriteJob.write`."""
         inventory = StagedInventory(open_folder(self.output_url), self.options, ())
         fence = Fence(inventory.output, run, is_remote=True)
-        self._steps(inventory.source, inventory).write(shard, fence)
+        self._steps(inventory.source).write(shard, fence)
 
     def publish(self, run: str, read: ReadSource | None = None) -> None:
         """Check the finished shards, write the manifest, and remove what was staged."""
@@ -282,5 +281,5 @@ class StagedConversion:
         with os_errors_as("write into the output", output.url), locked(output):
             if output.stat(MANIFEST) is None:
                 fence = Fence(output, run, is_remote=True)
-                self._steps(inventory.source, inventory).publish(fence)
+                self._steps(inventory.source).publish(fence)
             Run(output, run).finish()

@@ -20,7 +20,6 @@ from shardkit.conversion.writing.appending.addition import Addition
 from shardkit.conversion.writing.job import (
     ConversionTask,
     Engine,
-    InventoryTask,
     engine_without_driver,
     take_inventory_in_threads,
     write_in_threads,
@@ -188,7 +187,7 @@ class Conversion:
         watched(
             run, job_phase(phases), partial(engine.run_job, task), watch=workers_notes.pass_on, is_done=is_published
         )
-        names = inventory_tasks.read_part_names(output, task.inventory.num_groups)
+        names = inventory_tasks.read_part_names(output, task.num_groups)
         task.steps.refuse_seen(names, Fence(output, run.token, is_remote=True))
 
     def _submit(self, engine: Engine, source: Source, output: Folder, run: Run) -> None:
@@ -213,11 +212,9 @@ class Conversion:
         existing = self._refuse_output(source, output)
         is_explicit = self.takes_any_classes or chooses_reading(self.source_options, self.options)
         guard = Guard.of(run, self.executor, [source.folder], is_detached=is_detached)
-        task = InventoryTask.of(source, guard, self.options, existing, is_explicit=is_explicit)
         steps = ConversionSteps(
             source,
             output,
-            task.inventory,
             self.options,
             self.limit,
             self.overwrite,
@@ -227,7 +224,7 @@ class Conversion:
             notes,
             is_detached,
         )
-        return ConversionTask(guard, task.groups, task.inventory, steps)
+        return ConversionTask.of(source, guard, self.options, existing, is_explicit=is_explicit, steps=steps)
 
     def _writing(self, output: Folder) -> Phase:
         """Return the phase in which the writing of the shards is shown."""

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -19,14 +19,15 @@ from shardkit import naming
 from shardkit.conversion.inventory import parts
 from shardkit.conversion.inventory.checking import check_batch, measure_files, merge_listings, num_recovered
 from shardkit.conversion.inventory.inventory import Inventory
-from shardkit.conversion.inventory.parts import read_inventory, rewrite_part
+from shardkit.conversion.inventory.parts import merge_parts, read_inventory, rewrite_part, runs_to_merge
 from shardkit.conversion.planning.duplicates import compares_pixels
-from shardkit.conversion.writing.refusals import ListingCheck
+from shardkit.conversion.writing.refusals import ExistingDataset, ListingCheck, ListingSummary
 from shardkit.conversion.writing.seen_rejects import refuse_seen_rejects
 from shardkit.conversion.writing.taken_inventory import refuse_too_many
 from shardkit.errors import MachineError
 from shardkit.options.groups import ConvertOptions
-from shardkit.parallel.progress import ProgressListener, count
+from shardkit.parallel.for_each import Guard
+from shardkit.parallel.progress import Phase, ProgressListener, count
 from shardkit.parallel.reports import Reports
 from shardkit.parallel.run_token import Fence
 from shardkit.sources import Listing, Source
@@ -35,6 +36,7 @@ from shardkit.sources.ignoring.ignoring_source import unmatched_notes
 from shardkit.sources.visibility import (
     count_folders,
     filled_folders,
+    is_filled,
     refuse_other_counts,
     refuse_unseen,
     refuse_unseen_folders,
@@ -42,6 +44,9 @@ from shardkit.sources.visibility import (
 from shardkit.storage import Folder, os_errors_as
 from shardkit.storage.concurrent_reads import read_many
 from shardkit.storage.retry import retried, retried_iterator
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
 
 MAX_GROUPS = 256  # tasks that list a source
 LOOKING_THREADS = 16  # of the driver; network file systems take a millisecond for a folder
@@ -133,20 +138,56 @@ def list_parts(
 
 
 @dataclass(frozen=True, slots=True)
-class InventoryJob:
-    """What each worker needs to take an inventory; small and pickled into the job."""
+class InventoryTask:
+    """What the listing and checking of a source need; pickled, and small but for its groups."""
 
-    source: Source
-    num_groups: int  # number of groups of its parts
-    options: ConvertOptions  # options of the conversion
+    guard: Guard  # what each call of a worker begins and ends with
+    listing: ListingCheck  # the source and the options; refuses a listing before anything is decoded
+    groups: Sequence[tuple[int, PartGroup]]  # groups of the source's parts
+    num_groups: int
     is_filled: bool  # whether the driver sees entries in the source's folder
-    # Refuses a listing before anything is decoded; None if there is nothing to refuse.
-    listing_check: ListingCheck | None = None
+
+    @classmethod
+    def of(
+        cls,
+        source: Source,
+        guard: Guard,
+        options: ConvertOptions,
+        existing: ExistingDataset | None,
+        *,
+        is_explicit: bool,
+        **more: Any,  # fields of a subclass
+    ) -> "Self":
+        """Prepare an inventory, and remove what an earlier run has left of its results."""
+        options = options.applied()
+        if options.splits.splits is not None and not options.splits.splits_of:
+            source = source.undivided()
+        listing = ListingCheck(source, options, existing, is_explicit)
+        listing.check_options()
+        remove_earlier_results(guard.folder)
+        groups = part_groups(source, is_remote=guard.driver is not None)
+        return cls(guard, listing, groups, len(groups), is_filled(source.folder, ""), **more)
+
+    @property
+    def source(self) -> Source:
+        return self.listing.source
+
+    @property
+    def options(self) -> ConvertOptions:
+        return self.listing.options
 
     @property
     def decodes(self) -> bool:
         """Whether images are decoded; those of a checked source were."""
         return self.options.check == "decode" and not self.source.is_checked
+
+    def phase(self, listener: ProgressListener) -> Phase:
+        """Return the phase in which the work is shown."""
+        work = self.guard.folder
+        # All images are listed before the first one is decoded, so by then the sum of the listed rows is the total.
+        count_total = listed_rows(work).total if self.decodes else None
+        name = "checking" if self.decodes else "listing"
+        return Phase(listener, name, None, partial(parts.count_rows, work), count_total, rejected_rows(work).total)
 
     def list_group(self, numbered: tuple[int, PartGroup], fence: Fence) -> Iterator[Batch]:
         """Yield the batches of a group of parts; every group has a last batch, which may be empty."""
@@ -168,6 +209,17 @@ class InventoryJob:
                 return
             ahead = following
 
+    def summaries(self, batch: Batch) -> list[ListingSummary]:
+        """Return what `prove` needs of a batch."""
+        _, listing = batch
+        return [self.listing.summary(listing.table(), listing.skipped)] if self.options.check == "decode" else []
+
+    def prove(self, summaries: Iterable[ListingSummary]) -> bool:
+        """Return whether the whole listing is fit to be checked, image by image; no other check needs it."""
+        if self.options.check != "decode":
+            return True
+        return self.guard.call_once(lambda _: self.listing.refuse(summaries)) is not None
+
     def check_listing(self, batch: Batch, fence: Fence) -> Iterator[NamedPart]:
         """Check the files of a batch and write the result as a part, unless an earlier run left it; yield its name."""
         batch_id, listing = batch
@@ -178,7 +230,7 @@ class InventoryJob:
         measured = measure_files(folder, listing.table(), self.options.max_file_size)
         name = parts.part_name(measured, listing, *checked, thumbnails=thumbnails)
         with writing_inventory(fence):
-            there = retried(partial(_read_if_there, output, parts.part_path(name)))
+            there = retried(partial(parts.find_part, output, name))
         recovered = 0 if there is None else num_recovered(folder, measured, there, *checked)
         if there is None or recovered:
             table = check_batch(folder, measured, *checked, thumbnails=thumbnails)
@@ -188,11 +240,10 @@ class InventoryJob:
                     recovered_rows(output).write(fence, _item(batch_id), recovered)  # before the part forgets it
                     rewrite_part(output)
                 retried(partial(parts.write_part, output, name, table, listing, fence.check))
-            num_rejected = len(table) - table["reason"].null_count
             _count_checked(table)
         else:
-            num_rejected = parts.num_rejected(there)
-        if num_rejected:
+            table = there
+        if num_rejected := len(table) - table["reason"].null_count:
             with writing_inventory(fence):
                 rejected_rows(output).write(fence, _item(batch_id), num_rejected)
         yield batch_id, name
@@ -201,6 +252,19 @@ class InventoryJob:
         """Write the names of all parts, for the driver."""
         with writing_inventory(fence):
             fence.write(PART_NAMES, json.dumps(sorted(names)).encode())
+
+    def keep_names(self, names: Iterable[NamedPart]) -> None:
+        """Write the names of all parts, unless a step before has failed."""
+        self.guard.call_once(partial(self.write_part_names, names))
+
+    def runs_to_merge(self) -> list[list[str]]:
+        """Return the runs of parts that workers merge for the one that plans; none of few parts."""
+        return self.guard.call_once(lambda fence: runs_to_merge(read_part_names(fence.folder, self.num_groups))) or []
+
+    def merge(self, run: list[str], fence: Fence) -> None:
+        """Merge a run of parts."""
+        with writing_inventory(fence):
+            retried(partial(merge_parts, fence.folder, run, fence.check))
 
     def read(self, work: Folder, listener: ProgressListener, *, is_remote: bool) -> Inventory:
         """Return the inventory that was taken."""
@@ -244,10 +308,6 @@ def remove_earlier_results(work: Folder) -> None:
 def is_taken(work: Folder) -> bool:
     """Return whether all images of this run are checked."""
     return work.stat(PART_NAMES) is not None
-
-
-def _read_if_there(output: Folder, path: str) -> bytes | None:
-    return None if output.stat(path) is None else output.read(path)
 
 
 def writing_inventory(fence: Fence) -> AbstractContextManager[None]:

@@ -9,7 +9,8 @@ from shardkit.conversion.inventory.columns import features_of
 from shardkit.conversion.inventory.inventory import Inventory
 from shardkit.conversion.planning.plan import Plan
 from shardkit.conversion.writing.appending.addition import Addition
-from shardkit.conversion.writing.job import Engine, InventoryTask, take_inventory_in_threads
+from shardkit.conversion.writing.inventory_tasks import InventoryTask
+from shardkit.conversion.writing.job import Engine, take_inventory_in_threads
 from shardkit.conversion.writing.taken_inventory import plan_inventory
 from shardkit.options.call import Call
 from shardkit.options.groups import ConvertOptions
@@ -41,7 +42,7 @@ def take_inventory(
         watched(run, task.phase(listener), partial(executor.run_job, task))
     else:
         take_inventory_in_threads(task, executor, run, listener)
-    return task.inventory.read(work, listener, is_remote=executor.is_remote)
+    return task.read(work, listener, is_remote=executor.is_remote)
 
 
 def chooses_reading(source_options: SourceOptions, options: ConvertOptions) -> bool:

@@ -78,7 +78,6 @@ class ConversionSteps:
 
     source: Source
     output: Folder
-    taken: InventoryReader  # reads the inventory
     options: ConvertOptions  # options that change the bytes written
     limit: RejectLimit  # maximum number or share of rejected images
     overwrite: bool  # whether a different dataset in the output may be removed
@@ -88,7 +87,7 @@ class ConversionSteps:
     notes: Notes | None = None  # receives what the steps tell, if the driver runs them; None on workers
     is_detached: bool = False  # whether the driver has left, so that publishing ends the run
 
-    def plan(self, fence: Fence) -> Iterator[ShardTask]:
+    def plan(self, read: InventoryReader, fence: Fence) -> Iterator[ShardTask]:
         """Decide the split, shard and position of every example, and write the plan; yield the shards to write.
 
         Raises:
@@ -99,7 +98,7 @@ class ConversionSteps:
         planned = find_planned(self.output)
         if planned is None or planned.run != fence.token:
             with self._notes(fence, 0) as notes, self._errors():
-                planned = self._plan(fence, notes)
+                planned = self._plan(read, fence, notes)
         yield from planned.unfinished(finished_shards(self.output, planned.shard_counts, planned.digest))
 
     def _notes(self, fence: Fence, step: int) -> AbstractContextManager[Notes]:
@@ -108,8 +107,8 @@ class ConversionSteps:
     def _errors(self) -> AbstractContextManager[None]:
         return os_errors_as("write into the output", self.output.url)
 
-    def _plan(self, fence: Fence, notes: Notes) -> PlannedDataset:
-        inventory = self.taken.read(self.output, notes.listener, is_remote=fence.is_remote)
+    def _plan(self, read: InventoryReader, fence: Fence, notes: Notes) -> PlannedDataset:
+        inventory = read(self.output, notes.listener, is_remote=fence.is_remote)
         if self.addition is None and not self.overwrite:
             inventory = as_converted(self.source, self.output, inventory, self.options.accept)
         notes.log.add("inventory", num_files=len(inventory), check=self.options.check)

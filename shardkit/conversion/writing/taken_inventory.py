@@ -31,11 +31,9 @@ SEARCHED_BYTES = 198
 
 
 class InventoryReader(Protocol):
-    """What reads an inventory that workers have taken: `InventoryJob`, or that of staged rows."""
+    """Reads the inventory that workers have taken: `InventoryTask.read`, or that of staged rows."""
 
-    def read(self, work: Folder, listener: ProgressListener, *, is_remote: bool) -> Inventory:
-        """Return the inventory; see `InventoryJob.read`."""
-        ...
+    def __call__(self, work: Folder, listener: ProgressListener, *, is_remote: bool) -> Inventory: ...
 
 
 def plan_inventory(

@@ -7,10 +7,11 @@ import pytest
 
 from shardkit.conversion.inventory.parts import read_parts
 from shardkit.conversion.writing import inventory_tasks
-from shardkit.conversion.writing.inventory_tasks import InventoryJob
+from shardkit.conversion.writing.inventory_tasks import InventoryTask
+from shardkit.conversion.writing.refusals import ListingCheck
 from shardkit.errors import DataError, MachineError
 from shardkit.options.groups import ConvertOptions
-from shardkit.parallel.for_each import raise_failure
+from shardkit.parallel.for_each import Guard, raise_failure
 from shardkit.parallel.run_token import claimed
 from shardkit.sources import SourceOptions, visibility
 from shardkit.sources.opening import open_source
@@ -34,7 +35,8 @@ class Workers:
         self.check = check
 
     def take(self, run, *, between=lambda: None):
-        job = InventoryJob(self.source, len(self.groups), ConvertOptions(check=self.check), is_filled=True)
+        listing = ListingCheck(self.source, ConvertOptions(check=self.check))
+        job = InventoryTask(Guard(self.work, run.token), listing, self.groups, len(self.groups), is_filled=True)
         listed = [batch for group in self.groups for batch in work_on(job.list_group, group, self.work, run.token)]
         between()
         checked = [found for batch in listed for found in work_on(job.check_listing, batch, self.work, run.token)]
