@@ -162,34 +162,6 @@ def part_names(staged: Sequence[StagedPart]) -> list[str]:
     return sorted({one.name for one in staged})
 
 
-class StagedInventory:
-    """What reads the inventory of staged rows; see `source_plan.InventoryReader`."""
-
-    def __init__(
-        self, output: Folder, options: ConvertOptions, staged: Sequence[StagedPart], read: ReadSource | None = None
-    ) -> None:
-        """Read nothing yet.
-
-        A part may be there several times, in any order.
-        """
-        self.output, self._options, self._staged, self._read = output, options, staged, read
-        kinds = {one.kind: one.key for one in sorted(staged, reverse=True) if one.kind}
-        self.source = StagedSource(output, merged_kind(kinds) or "label", read)
-
-    def read(self, work: Folder, listener: ProgressListener, *, is_remote: bool) -> Inventory:
-        """Return the inventory."""
-        del listener, is_remote
-        if not self._staged:
-            raise DataError(_EMPTY)
-        refuse_readings({one.reading: one.key for one in sorted(self._staged, reverse=True) if one.reading})
-        ListingCheck(self.source, self._options).check_options()
-        names = part_names(self._staged)
-        refuse_too_many(names, self._options)
-        table, totals = read_inventory(work, names)
-        table = merge_equal_rows(table)
-        return Inventory.of(self.source, table, self._read.totals if self._read else totals, Thumbnails(work))
-
-
 @dataclass(frozen=True, slots=True)
 class StagedConversion:
     """The conversion of staged rows; small and pickled into a job."""
@@ -238,7 +210,7 @@ class StagedConversion:
                 refuse_live(output, run.token)
             run.start()
             try:
-                return self._planned(run, StagedInventory(output, self.options, staged, read))
+                return self._planned(run, staged, read)
             except AlreadyConvertedError:
                 return []
             except ShardkitError:
@@ -248,38 +220,56 @@ class StagedConversion:
                     run.finish()  # keep an existing dataset as it was
                 raise
 
-    def _planned(self, run: Run, inventory: StagedInventory) -> list[ShardTask]:
+    def _planned(self, run: Run, staged: Sequence[StagedPart], read: ReadSource | None) -> list[ShardTask]:
         output = run.folder
+        kinds = {one.kind: one.key for one in sorted(staged, reverse=True) if one.kind}
+        source = StagedSource(output, merged_kind(kinds) or "label", read)
         is_there = output.stat(MANIFEST) is not None
         if is_there and not self.overwrite and not parts.part_names(output):  # refused and tried again by the engine
             raise outputs.converted_differently(output.url, outputs.SOURCE_CHANGED)
         remove_temporaries(output)
         output.remove(REJECTED_IN_WORK)  # of an earlier run
-        return list(self._steps(inventory.source).plan(inventory.read, Fence(output, run.token, is_remote=True)))
+        reading = partial(self._inventory, source, staged)
+        return list(self._steps(source).plan(reading, Fence(output, run.token, is_remote=True)))
+
+    def _inventory(
+        self,
+        source: StagedSource,
+        staged: Sequence[StagedPart],
+        work: Folder,
+        listener: ProgressListener,
+        *,
+        is_remote: bool,
+    ) -> Inventory:
+        """Read the inventory of staged rows; a part may be there several times, in any order."""
+        del listener, is_remote
+        if not staged:
+            raise DataError(_EMPTY)
+        refuse_readings({one.reading: one.key for one in sorted(staged, reverse=True) if one.reading})
+        ListingCheck(source, self.options).check_options()
+        names = part_names(staged)
+        refuse_too_many(names, self.options)
+        table, totals = read_inventory(work, names)
+        table = merge_equal_rows(table)
+        return Inventory.of(source, table, source.read.totals if source.read else totals, Thumbnails(work))
 
     def _steps(self, source: StagedSource) -> ConversionSteps:
+        is_explicit = source.read is None or source.read.is_explicit
+        notes = Notes(Logged())
         return ConversionSteps(
-            source,
-            source.folder,
-            self.options,
-            self.limit,
-            self.overwrite,
-            is_explicit=source.read is None or source.read.is_explicit,
-            notes=Notes(Logged()),
+            source, source.folder, self.options, self.limit, self.overwrite, is_explicit, notes=notes
         )
 
     def write(self, shard: ShardTask, run: str) -> None:
         """Write a shard, unless it is finished; see `WriteJob.write`."""
-        inventory = StagedInventory(open_folder(self.output_url), self.options, ())
-        fence = Fence(inventory.output, run, is_remote=True)
-        self._steps(inventory.source).write(shard, fence)
+        output = open_folder(self.output_url)
+        self._steps(StagedSource(output, "label")).write(shard, Fence(output, run, is_remote=True))
 
     def publish(self, run: str, read: ReadSource | None = None) -> None:
         """Check the finished shards, write the manifest, and remove what was staged."""
-        inventory = StagedInventory(open_folder(self.output_url), self.options, (), read)
-        output = inventory.output
+        output = open_folder(self.output_url)
         with os_errors_as("write into the output", output.url), locked(output):
             if output.stat(MANIFEST) is None:
-                fence = Fence(output, run, is_remote=True)
-                self._steps(inventory.source).publish(fence)
+                steps = self._steps(StagedSource(output, "label", read))
+                steps.publish(Fence(output, run, is_remote=True))
             Run(output, run).finish()

@@ -5,6 +5,7 @@ files.
 """
 
 import hashlib
+import io
 from collections import Counter
 from dataclasses import dataclass
 from typing import Any, BinaryIO
@@ -107,12 +108,13 @@ def _write(job: WriteJob, task: ShardTask, fence: Fence) -> FinishedShard:
     output = fence.folder
     late: list[Reject] = []
     indexed: list[dict[str, Any]] = []
-    num_with_gps = 0
+    num_bytes = num_with_gps = 0
     table = read_shard_rows(output, task)
     encode_annotations = AnnotationEncoder(table.schema, job.classes)
     files = SourceFiles(job.source, job.max_file_bytes, is_planned=True)
     with output.atomic_write(task.name.records, before_rename=fence.check) as file:
-        shard = RecordBlocks(file)
+        hashed = HashedWriter(file)
+        records = io.BufferedWriter(hashed, BLOCK_BYTES)
         for row in _planned_rows(table):
             fence.check_sometimes()
             key, label = row["key"], row.get("label")
@@ -140,7 +142,7 @@ def _write(job: WriteJob, task: ShardTask, fence: Fence) -> FinishedShard:
             )
             indexed.append(
                 {
-                    "offset": shard.num_bytes,
+                    "offset": num_bytes,
                     "length": len(record),
                     "key": key,
                     "label": label,
@@ -159,8 +161,8 @@ def _write(job: WriteJob, task: ShardTask, fence: Fence) -> FinishedShard:
                 }
             )
             num_with_gps += has_gps(image.data)
-            shard.add(tfrecord.frame(record))
-        shard.flush()
+            num_bytes += sum(map(records.write, tfrecord.frame(record)))
+        records.flush()
     if late:
         # Before the done mark: a crash between the two writes the report again rather than losing it.
         report_rejects(task, late, fence)
@@ -168,14 +170,14 @@ def _write(job: WriteJob, task: ShardTask, fence: Fence) -> FinishedShard:
         output.remove(rejects_path(task.name))  # of a copy of this task that could not read what this one has read
     indexed_columns: dict[str, Any] = {field.name: [row.get(field.name) for row in indexed] for field in INDEX_SCHEMA}
     indexed_columns["key_hash"] = key_hashes(indexed_columns["key"])
-    summary = ShardSummary(len(indexed), shard.num_bytes, shard.sha256, task.plan_digest, num_with_gps=num_with_gps)
+    summary = ShardSummary(len(indexed), num_bytes, hashed.sha256, task.plan_digest, num_with_gps=num_with_gps)
     index = pa.table(indexed_columns, INDEX_SCHEMA)
     raw = serialize_index(index, summary)
     with output.atomic_write(task.name.index, before_rename=fence.check) as file:
         file.write(raw)
     count("shards_written")
     count("images_written", len(indexed))
-    measure("shard_bytes", shard.num_bytes)
+    measure("shard_bytes", num_bytes)
     for reason, number in Counter(one.reason for one in late).items():
         count(f"rejected_{reason}", number)
     return FinishedShard.written(task.name, summary, index, raw)
@@ -234,43 +236,26 @@ def _mask(files: SourceFiles, row: Row, image: ReadImage, info: images.ImageInfo
     return images.normalise_mask(data, orientation=orientation, form=form, colours=colours).data
 
 
-class RecordBlocks:
-    """Collects records into blocks: hashing and writing a block releases the interpreter's lock."""
+class HashedWriter(io.RawIOBase):
+    """Hashes what it writes. A buffer gives it blocks: hashing and writing these releases the interpreter's lock."""
 
     def __init__(self, file: BinaryIO) -> None:
-        """Collect for a file that is open for writing."""
         self._file, self._digest = file, hashlib.sha256()
-        self._block = memoryview(bytearray(BLOCK_BYTES))
-        self._filled = 0
-        self.num_bytes = 0
 
     @property
     def sha256(self) -> str:
-        """The sha256 of what was flushed."""
+        """The sha256 of what was written."""
         return self._digest.hexdigest()
 
-    def add(self, parts: tuple[bytes, ...]) -> None:
-        """Add the parts of a framed record."""
-        for part in parts:
-            end = self._filled + len(part)
-            if end > BLOCK_BYTES:
-                self.flush()
-                end = len(part)
-            if end > BLOCK_BYTES:
-                self._put(memoryview(part))
-            else:
-                self._block[self._filled : end] = part
-                self._filled = end
-            self.num_bytes += len(part)
+    def writable(self) -> bool:
+        """See RawIOBase."""
+        return True
 
-    def flush(self) -> None:
-        """Write what is collected."""
-        self._put(self._block[: self._filled])
-        self._filled = 0
-
-    def _put(self, data: memoryview) -> None:
+    def write(self, data: Any) -> int:
+        """See RawIOBase."""
         self._digest.update(data)
         self._file.write(data)
+        return len(data)
 
 
 def _all_changes(row: Row, image: images.NormalisedImage) -> str:
