@@ -7,9 +7,8 @@ from typing import Any
 import apache_beam as beam
 from apache_beam.metrics import Metrics
 
-from shardkit.beam.counters import NAMESPACE
-from shardkit.beam.elements import CheckedExamples, Example, Reject
-from shardkit.beam.staging import REJECTS, same, tagged_rejects
+from shardkit.beam.counters import NAMESPACE, REJECTS, tagged_rejects
+from shardkit.beam.elements import CheckedExamples, Example, Reject, typed
 from shardkit.conversion.arguments import read_arguments
 from shardkit.conversion.staging.rows import RowReader, values_of
 from shardkit.conversion.staging.stager import check_row
@@ -49,8 +48,8 @@ class CheckImages(beam.PTransform):  # type: ignore[misc] # Beam is untyped
     def expand(self, examples: Any) -> Any:
         checked = examples | "Check" >> beam.ParDo(_Check(self._reader)).with_outputs(REJECTS, main="examples")
         found = CheckedExamples(
-            examples=checked["examples"] | "TypeExamples" >> beam.Map(same).with_output_types(Example),
-            rejects=checked[REJECTS] | "TypeRejects" >> beam.Map(same).with_output_types(Reject),
+            examples=typed(checked["examples"], "TypeExamples", Example),
+            rejects=typed(checked[REJECTS], "TypeRejects", Reject),
         )
         return found if self._has_rejects else found.examples
 

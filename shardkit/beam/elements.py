@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
+import apache_beam as beam
 from apache_beam import coders
 
 from shardkit.conversion.inventory.columns import Reject
@@ -102,6 +103,15 @@ class Example(NamedTuple):
     sha256: str | None = None
     perceptual_hash: str | None = None
     checked: str | None = None
+
+
+def typed(elements: Any, label: str, element_type: Any) -> Any:
+    """Elements to themselves: Beam takes types of tagged outputs from a step of their own."""
+    return elements | label >> beam.Map(_same).with_output_types(element_type)
+
+
+def _same(one: Any) -> Any:
+    return one
 
 
 class Outputs(dict[str, Any]):

@@ -11,9 +11,8 @@ from apache_beam.metrics import Metrics
 
 from shardkit.archives.uris import uri_of
 from shardkit.beam.arguments import read_given
-from shardkit.beam.counters import NAMESPACE
-from shardkit.beam.elements import Box, Example, ReadExamples, Reject
-from shardkit.beam.staging import REJECTS, same, tagged_rejects
+from shardkit.beam.counters import NAMESPACE, REJECTS, tagged_rejects
+from shardkit.beam.elements import Box, Example, ReadExamples, Reject, typed
 from shardkit.conversion.inventory.checking import measure_files
 from shardkit.conversion.inventory.columns import MASK_PATH, TARGET, annotation_columns
 from shardkit.conversion.inventory.parts import ListingTotals
@@ -162,8 +161,8 @@ def _read(settled: Any) -> ReadExamples:
         >> beam.ParDo(_MakeExamples(), by_number, beam.pvalue.AsDict(proved)).with_outputs(REJECTS, main="examples")
     )
     return ReadExamples(
-        examples=examples["examples"] | "TypeExamples" >> beam.Map(same).with_output_types(Example),
-        rejects=examples[REJECTS] | "TypeRejects" >> beam.Map(same).with_output_types(Reject),
+        examples=typed(examples["examples"], "TypeExamples", Example),
+        rejects=typed(examples[REJECTS], "TypeRejects", Reject),
         source=proved | "ReadSource" >> beam.Values(),
     )
 

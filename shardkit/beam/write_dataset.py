@@ -6,19 +6,23 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 import apache_beam as beam
+from apache_beam.metrics import Metrics
 from apache_beam.transforms.error_handling import ErrorHandler
-from apache_beam.transforms.window import GlobalWindows
+from apache_beam.transforms.window import GlobalWindow, GlobalWindows
 from apache_beam.typehints.row_type import RowTypeConstraint
+from apache_beam.utils.shared import Shared
+from apache_beam.utils.windowed_value import WindowedValue
 
 from shardkit.beam.arguments import read_given
-from shardkit.beam.counters import count_in_beam
-from shardkit.beam.elements import PublishedDataset, Reject, WrittenDataset, WrittenShard
-from shardkit.beam.staging import REJECTS, StageImages, same
+from shardkit.beam.counters import NAMESPACE, REJECTS, count_in_beam, count_rejects
+from shardkit.beam.elements import PublishedDataset, Reject, WrittenDataset, WrittenShard, typed
 from shardkit.conversion.option_values import location, option_values
 from shardkit.conversion.planning.plan_file import ShardTask
 from shardkit.conversion.staging.rows import refuse_unknown_fields
 from shardkit.conversion.staging.staged_conversion import ReadSource, StagedConversion
-from shardkit.conversion.staging.staged_part import StagedPart, StagingOptions
+from shardkit.conversion.staging.staged_part import StagedBefore, StagedPart, StagingOptions, begin_staging
+from shardkit.conversion.staging.stager import OF_IMAGE, Stager
+from shardkit.conversion.writing.output import output_folder as outputs
 from shardkit.conversion.writing.reject_limit import DEFAULT_MAX_REJECTED, RejectLimit
 from shardkit.dataset.foreign.inferring import LayoutOverrides
 from shardkit.dataset.manifest import read_manifest
@@ -26,6 +30,7 @@ from shardkit.dataset.manifest.pinning import refuse_pinned
 from shardkit.dataset.rejected_list import read_rejected
 from shardkit.errors import CallError
 from shardkit.extras import require_extra
+from shardkit.storage import open_folder, os_errors_as
 
 _SHARDS = "shards"  # tag of an output
 
@@ -152,15 +157,66 @@ class WriteDataset(beam.PTransform):  # type: ignore[misc] # Beam is untyped
         return dataset
 
 
+class StageImages(beam.DoFn):  # type: ignore[misc] # Beam is untyped
+    """Rows to the names of parts of the inventory."""
+
+    def __init__(self, output_url: str, options: StagingOptions) -> None:
+        self._output_url, self._options = output_url, options
+        self._shared = Shared()
+        self._images = Metrics.counter(NAMESPACE, "images_checked")
+        self._bytes = Metrics.counter(NAMESPACE, "image_bytes_stored")
+
+    def setup(self) -> None:
+        """Refuse an output with files of others, before an image is decoded, and read what an earlier run left there.
+
+        A side input would do it once, but engines in Java would send all images to a stage of its own.
+        """
+        self._output = open_folder(self._output_url)
+        with os_errors_as("write into the output", self._output_url):
+            outputs.refuse_foreign(self._output)
+            begun = begin_staging(self._output)
+            # A process may run a pipeline again, and publishing has removed the images of the first run.
+            self._before = self._shared.acquire(self._find_staged, tag=begun)
+
+    def _find_staged(self) -> StagedBefore:
+        """Return the images that are staged when a process starts; a retried bundle finds its own, too."""
+        return StagedBefore(self._output, self._options.folder, OF_IMAGE)
+
+    def start_bundle(self) -> None:
+        """Begin with no rows."""
+        self._stager = Stager(self._output, self._options, self._before)
+
+    def process(self, row: Any) -> Iterator[Any]:
+        """Stage a row; yield the name of a part that is full."""
+        num_bytes = self._stager.num_bytes
+        count_rejects(self._stager.add(row))
+        self._images.inc()
+        self._bytes.inc(self._stager.num_bytes - num_bytes)
+        if self._stager.is_full:
+            yield from self._flushed()
+
+    def finish_bundle(self) -> Iterator[Any]:
+        """Write the rest."""
+        window = GlobalWindow()
+        count_rejects(self._stager.finish())
+        for part in self._flushed():
+            yield WindowedValue(part, window.max_timestamp(), [window])
+
+    def _flushed(self) -> list[tuple[str, ...]]:
+        part = self._stager.flush()
+        # A plain tuple, which every engine encodes.
+        return [] if part is None else [tuple(part)]
+
+
 def written_dataset(published: Any, output_url: str) -> WrittenDataset:
     """What is there once a dataset is published, to the dataset as PCollections."""
     found = published | "ReadManifest" >> beam.FlatMap(_read_published, output_url).with_outputs(
         _SHARDS, REJECTS, main="manifest"
     )
     return WrittenDataset(
-        manifest=found["manifest"] | "TypeManifest" >> beam.Map(same).with_output_types(PublishedDataset),
-        shards=found[_SHARDS] | "TypeShards" >> beam.Map(same).with_output_types(WrittenShard),
-        rejects=found[REJECTS] | "TypeRejects" >> beam.Map(same).with_output_types(Reject),
+        manifest=typed(found["manifest"], "TypeManifest", PublishedDataset),
+        shards=typed(found[_SHARDS], "TypeShards", WrittenShard),
+        rejects=typed(found[REJECTS], "TypeRejects", Reject),
     )
 
 

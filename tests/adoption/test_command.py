@@ -7,7 +7,7 @@ import shlex
 import pytest
 
 import shardkit
-from shardkit.adoption.scan_files import ScanJob
+from shardkit.adoption.adopting import ScanJob
 
 from ..cli.calling import IN_PROCESS_RUNNER, call
 from ..dataset.foreign.records import coco, example, framed, imagenet, tfrecorder, write

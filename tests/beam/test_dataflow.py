@@ -9,7 +9,7 @@ from shardkit.beam.options import runner_config
 from shardkit.conversion.inventory.inventory import Inventory
 from shardkit.conversion.planning import plan_file
 from shardkit.conversion.planning.plan import make_plan
-from shardkit.conversion.writing.inventory_tasks import InventoryTask
+from shardkit.conversion.writing.job import InventoryTask
 from shardkit.options.groups import ConvertOptions
 from shardkit.parallel.driver_view import DriverView
 from shardkit.parallel.for_each import Guard

@@ -21,7 +21,8 @@ from shardkit.beam import CheckImages, Example, ReadDataset, ReadImages, WriteDa
 from shardkit.beam.conversion import convert_task, take_inventory, work_on_each
 from shardkit.conversion.planning import plan_file
 from shardkit.conversion.writing import shard as writing
-from shardkit.conversion.writing.inventory_tasks import DECODE_BATCH_ROWS, InventoryTask
+from shardkit.conversion.writing.inventory_tasks import DECODE_BATCH_ROWS
+from shardkit.conversion.writing.job import InventoryTask
 from shardkit.conversion.writing.output.finished_shards import FinishedShard
 from shardkit.dataset.manifest import read_manifest
 from shardkit.errors import DataError

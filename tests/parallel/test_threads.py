@@ -6,7 +6,7 @@ import threading
 import pytest
 
 from shardkit.conversion.writing.conversion import Conversion
-from shardkit.conversion.writing.inventory_tasks import InventoryTask
+from shardkit.conversion.writing.job import InventoryTask
 from shardkit.errors import MachineError
 from shardkit.options.groups import ConvertOptions
 from shardkit.parallel.progress import Phase, Silent

@@ -5,21 +5,217 @@ wires them, and results travel as files between them.
 """
 
 import contextlib
-from collections.abc import Callable, Iterable
+import itertools
+import json
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from shardkit.conversion.inventory import parts
+from shardkit.conversion.inventory.checking import check_batch, measure_files, num_recovered
+from shardkit.conversion.inventory.inventory import Inventory
+from shardkit.conversion.planning.duplicates import compares_pixels
 from shardkit.conversion.planning.plan_file import ShardTask
-from shardkit.conversion.writing.inventory_tasks import InventoryTask
+from shardkit.conversion.writing.inventory_tasks import (
+    DECODE_BATCH_ROWS,
+    HEADER_BATCH_ROWS,
+    PART_NAMES,
+    Batch,
+    BatchId,
+    NamedPart,
+    PartGroup,
+    list_parts,
+    listed_rows,
+    part_groups,
+    read_part_names,
+    recovered_rows,
+    refuse_too_many,
+    rejected_rows,
+    remove_earlier_results,
+    writing_inventory,
+)
 from shardkit.conversion.writing.output.finished_shards import SummaryRow
+from shardkit.conversion.writing.refusals import ExistingDataset, ListingCheck, ListingSummary
+from shardkit.conversion.writing.seen_rejects import refuse_seen_rejects
 from shardkit.conversion.writing.steps import ConversionSteps
 from shardkit.errors import CallError
+from shardkit.options.groups import ConvertOptions
 from shardkit.parallel.detached import has_published
-from shardkit.parallel.for_each import Executor, JobEnd, raise_failure, watched
-from shardkit.parallel.progress import Phase, ProgressListener
+from shardkit.parallel.for_each import Executor, Guard, JobEnd, raise_failure, watched
+from shardkit.parallel.progress import Phase, ProgressListener, count
 from shardkit.parallel.run_token import Fence, Run
 from shardkit.parallel.threads import ThreadExecutor, taken
+from shardkit.sources import Listing, Source
+from shardkit.sources.ignoring.ignoring_source import unmatched_notes
+from shardkit.sources.visibility import is_filled, refuse_unseen
+from shardkit.storage import Folder
+from shardkit.storage.retry import retried
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
+
+
+@dataclass(frozen=True, slots=True)
+class InventoryTask:
+    """What the listing and checking of a source need; pickled, and small but for its groups."""
+
+    guard: Guard  # what each call of a worker begins and ends with
+    listing: ListingCheck  # the source and the options; refuses a listing before anything is decoded
+    groups: Sequence[tuple[int, PartGroup]]  # groups of the source's parts
+    num_groups: int
+    is_filled: bool  # whether the driver sees entries in the source's folder
+
+    @classmethod
+    def of(
+        cls,
+        source: Source,
+        guard: Guard,
+        options: ConvertOptions,
+        existing: ExistingDataset | None,
+        *,
+        is_explicit: bool,
+        **more: Any,  # fields of a subclass
+    ) -> "Self":
+        """Prepare an inventory, and remove what an earlier run has left of its results."""
+        options = options.applied()
+        if options.splits.splits is not None and not options.splits.splits_of:
+            source = source.undivided()
+        listing = ListingCheck(source, options, existing, is_explicit)
+        listing.check_options()
+        remove_earlier_results(guard.folder)
+        groups = part_groups(source, is_remote=guard.driver is not None)
+        return cls(guard, listing, groups, len(groups), is_filled(source.folder, ""), **more)
+
+    @property
+    def source(self) -> Source:
+        return self.listing.source
+
+    @property
+    def options(self) -> ConvertOptions:
+        return self.listing.options
+
+    @property
+    def decodes(self) -> bool:
+        """Whether images are decoded; those of a checked source were."""
+        return self.options.check == "decode" and not self.source.is_checked
+
+    def phase(self, listener: ProgressListener) -> Phase:
+        """Return the phase in which the work is shown."""
+        work = self.guard.folder
+        # All images are listed before the first one is decoded, so by then the sum of the listed rows is the total.
+        count_total = listed_rows(work).total if self.decodes else None
+        name = "checking" if self.decodes else "listing"
+        return Phase(
+            listener,
+            name,
+            None,
+            partial(parts.count_rows, work),
+            count_total,
+            rejected_rows(work).total,
+        )
+
+    def list_group(self, numbered: tuple[int, PartGroup], fence: Fence) -> Iterator[Batch]:
+        """Yield the batches of a group of parts; every group has a last batch, which may be empty."""
+        index, group = numbered
+        batch_rows = DECODE_BATCH_ROWS if self.decodes else HEADER_BATCH_ROWS
+        self._refuse_unseen_source()
+        listings = list_parts(self.source, group, batch_rows, fence.check_sometimes)
+        ahead = next(listings, None) or Listing(self.source.schema)
+        num_rows = 0
+        for number in itertools.count():
+            listing, following = ahead, next(listings, None)
+            num_rows += len(listing.table())
+            fence.check_sometimes()
+            if following is None:
+                with writing_inventory(fence):
+                    listed_rows(fence.folder).write(fence, index, num_rows)
+            yield (index, number, following is None), listing
+            if following is None:
+                return
+            ahead = following
+
+    def summaries(self, batch: Batch) -> list[ListingSummary]:
+        """Return what `prove` needs of a batch."""
+        _, listing = batch
+        return [self.listing.summary(listing.table(), listing.skipped)] if self.options.check == "decode" else []
+
+    def prove(self, summaries: Iterable[ListingSummary]) -> bool:
+        """Return whether the whole listing is fit to be checked, image by image; no other check needs it."""
+        if self.options.check != "decode":
+            return True
+        return self.guard.call_once(lambda _: self.listing.refuse(summaries)) is not None
+
+    def check_listing(self, batch: Batch, fence: Fence) -> Iterator[NamedPart]:
+        """Check the files of a batch and write the result as a part, unless an earlier run left it; yield its name."""
+        batch_id, listing = batch
+        folder, output = self.source.folder, fence.folder
+        self._refuse_unseen_source()
+        checked = self.options.check, self.options.max_file_size
+        thumbnails = compares_pixels(self.options, self.source.schema.names)
+        measured = measure_files(folder, listing.table(), self.options.max_file_size)
+        name = parts.part_name(measured, listing, *checked, thumbnails=thumbnails)
+        with writing_inventory(fence):
+            there = retried(partial(parts.find_part, output, name))
+        recovered = 0 if there is None else num_recovered(folder, measured, there, *checked)
+        if there is None or recovered:
+            table = check_batch(folder, measured, *checked, thumbnails=thumbnails)
+            fence.check()
+            with writing_inventory(fence):
+                if recovered:
+                    recovered_rows(output).write(fence, _item(batch_id), recovered)  # before the part forgets it
+                    parts.rewrite_part(output)
+                retried(partial(parts.write_part, output, name, table, listing, fence.check))
+            _count_checked(table)
+        else:
+            table = there
+        if num_rejected := len(table) - table["reason"].null_count:
+            with writing_inventory(fence):
+                rejected_rows(output).write(fence, _item(batch_id), num_rejected)
+        yield batch_id, name
+
+    def write_part_names(self, names: Iterable[NamedPart], fence: Fence) -> None:
+        """Write the names of all parts, for the driver."""
+        with writing_inventory(fence):
+            fence.write(PART_NAMES, json.dumps(sorted(names)).encode())
+
+    def keep_names(self, names: Iterable[NamedPart]) -> None:
+        """Write the names of all parts, unless a step before has failed."""
+        self.guard.call_once(partial(self.write_part_names, names))
+
+    def runs_to_merge(self) -> list[list[str]]:
+        """Return the runs of parts that workers merge for the one that plans; none of few parts."""
+        return (
+            self.guard.call_once(lambda fence: parts.runs_to_merge(read_part_names(fence.folder, self.num_groups)))
+            or []
+        )
+
+    def merge(self, run: list[str], fence: Fence) -> None:
+        """Merge a run of parts."""
+        with writing_inventory(fence):
+            retried(partial(parts.merge_parts, fence.folder, run, fence.check))
+
+    def read(self, work: Folder, listener: ProgressListener, *, is_remote: bool) -> Inventory:
+        """Return the inventory that was taken."""
+        names = read_part_names(work, self.num_groups)
+        refuse_too_many(names, self.options)
+        inventory = Inventory.of(self.source, *parts.read_inventory(work, names), parts.Thumbnails(work))
+        self.source.check_accounts(inventory.skipped)
+
+        def find_host(key: str) -> str:
+            return next((host for host, _ in parts.find_rows(work, names, [key])), "unknown")
+
+        refuse_seen_rejects(self.source, inventory.table, find_host if is_remote else None)
+        for note in unmatched_notes(self.source, inventory.skipped, inventory.table):
+            listener.say(f"note: {note}")
+        return inventory
+
+    def _refuse_unseen_source(self) -> None:
+        if self.is_filled:
+            refuse_unseen(self.source.folder, "")
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,6 +241,18 @@ class ConversionTask(InventoryTask):
             with contextlib.suppress(JobEnd):
                 raise_failure(folder)
                 Fence(folder, self.guard.run, is_remote=True).check()
+
+
+def _item(batch_id: BatchId) -> int:
+    group_index, batch_index, _ = batch_id
+    return (group_index << 32) + batch_index
+
+
+def _count_checked(table: pa.Table) -> None:
+    count("images_checked", len(table))
+    count("image_bytes_checked", pc.sum(table["source_bytes"]).as_py() or 0)
+    for found in pc.value_counts(table["reason"].drop_null()).to_pylist():
+        count(f"rejected_{found['values']}", found["counts"])
 
 
 @runtime_checkable

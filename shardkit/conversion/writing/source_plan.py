@@ -9,9 +9,8 @@ from shardkit.conversion.inventory.columns import features_of
 from shardkit.conversion.inventory.inventory import Inventory
 from shardkit.conversion.planning.plan import Plan
 from shardkit.conversion.writing.appending.addition import Addition
-from shardkit.conversion.writing.inventory_tasks import InventoryTask
-from shardkit.conversion.writing.job import Engine, take_inventory_in_threads
-from shardkit.conversion.writing.taken_inventory import plan_inventory
+from shardkit.conversion.writing.job import Engine, InventoryTask, take_inventory_in_threads
+from shardkit.conversion.writing.steps import plan_inventory
 from shardkit.options.call import Call
 from shardkit.options.groups import ConvertOptions
 from shardkit.parallel.for_each import Guard, watched

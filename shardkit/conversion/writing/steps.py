@@ -10,6 +10,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
+from typing import Protocol
 
 import pyarrow as pa
 
@@ -17,9 +18,10 @@ from shardkit import software
 from shardkit.conversion.inventory.columns import Reject, features_of
 from shardkit.conversion.inventory.inventory import Inventory
 from shardkit.conversion.planning import plan_file
+from shardkit.conversion.planning.checks.finding import findings_text, refuse_stopping
 from shardkit.conversion.planning.choosing import NothingNewError
-from shardkit.conversion.planning.earlier_examples import LEFT_OUT
-from shardkit.conversion.planning.plan import Plan
+from shardkit.conversion.planning.earlier_examples import LEFT_OUT, EarlierExamples
+from shardkit.conversion.planning.plan import Plan, make_plan
 from shardkit.conversion.planning.plan_file import (
     PlannedDataset,
     ShardTask,
@@ -54,18 +56,42 @@ from shardkit.conversion.writing.seen_rejects import (
 )
 from shardkit.conversion.writing.shard import WriteJob
 from shardkit.conversion.writing.step_notes import Notes, worker_notes, write_workers_log
-from shardkit.conversion.writing.taken_inventory import InventoryReader, plan_inventory
 from shardkit.errors import MachineError
 from shardkit.naming import MANIFEST, counted
 from shardkit.options.call import Call
 from shardkit.options.groups import ConvertOptions
 from shardkit.parallel.detached import end_run
 from shardkit.parallel.for_each import JobEnd
-from shardkit.parallel.progress import count
+from shardkit.parallel.progress import ProgressListener, count
 from shardkit.parallel.run_token import Fence
 from shardkit.reject_reasons import NARROW_BIT_DEPTH, UNREADABLE
 from shardkit.sources import Source
 from shardkit.storage import Folder, os_errors_as, remove_temporaries
+
+
+class InventoryReader(Protocol):
+    """Reads the inventory that workers have taken: `InventoryTask.read`, or that of staged rows."""
+
+    def __call__(self, work: Folder, listener: ProgressListener, *, is_remote: bool) -> Inventory: ...
+
+
+def plan_inventory(
+    inventory: Inventory,
+    options: ConvertOptions,
+    listener: ProgressListener,
+    call: Call | None = None,
+    earlier: EarlierExamples | None = None,
+    *,
+    is_explicit: bool = False,
+) -> Plan:
+    """Plan a conversion; see make_plan. The listener receives the findings that warn."""
+    with listener.phase("planning", None):
+        plan = make_plan(inventory, options, earlier, is_explicit=is_explicit)
+    plan = replace(plan, findings=tuple(replace(one, call=call) for one in plan.findings))
+    if text := findings_text(plan.findings):
+        listener.say(text, "warning")
+    refuse_stopping(plan.findings)
+    return plan
 
 
 class AlreadyConvertedError(JobEnd):

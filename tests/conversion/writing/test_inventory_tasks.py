@@ -7,7 +7,7 @@ import pytest
 
 from shardkit.conversion.inventory.parts import read_parts
 from shardkit.conversion.writing import inventory_tasks
-from shardkit.conversion.writing.inventory_tasks import InventoryTask
+from shardkit.conversion.writing.job import InventoryTask
 from shardkit.conversion.writing.refusals import ListingCheck
 from shardkit.errors import DataError, MachineError
 from shardkit.options.groups import ConvertOptions
