@@ -5,9 +5,8 @@
 
 import os
 import secrets
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
 from typing import Any
 
 import apache_beam as beam
@@ -16,13 +15,11 @@ from shardkit.beam.arguments import read_given
 from shardkit.beam.counters import count_in_beam
 from shardkit.beam.options import RunnerConfig
 from shardkit.beam.progress import run_with_progress, submit
-from shardkit.beam.write_dataset import written_dataset
+from shardkit.beam.write_dataset import each, merge_many_parts, write_shards, written_dataset
 from shardkit.conversion.option_values import absolute_location, conversion_values, location, source_locations
-from shardkit.conversion.planning.plan_file import ShardTask
 from shardkit.conversion.writing.conversion import Conversion
 from shardkit.conversion.writing.inventory_tasks import Batch, NamedPart, PartGroup
 from shardkit.conversion.writing.job import ConversionTask, InventoryTask
-from shardkit.conversion.writing.output.finished_shards import SummaryRow
 from shardkit.conversion.writing.refusals import ListingSummary
 from shardkit.conversion.writing.reject_limit import DEFAULT_MAX_REJECTED, RejectLimit
 from shardkit.errors import CallError
@@ -112,21 +109,11 @@ def _draw(_: None) -> str:
 def convert_task(tasks: Any) -> Any:
     """One `ConversionTask` to what is there once its dataset is published, or it has failed and a driver tells why."""
     taken, merged = take_inventory(tasks)
-    task = beam.pvalue.AsSingleton(taken)
-    written = (
-        taken
-        | "PlanShards" >> beam.FlatMap(_plan, merged)  # ShardTask
-        | "SpreadShards" >> beam.Reshuffle()  # ShardTask
-        | "WriteShards" >> beam.FlatMap(_each, task, ConversionTask.write).with_output_types(SummaryRow)  # SummaryRow
-    )
-    return taken | "Publish" >> beam.Map(ConversionTask.publish, beam.pvalue.AsIter(written))  # None
+    return write_shards(taken, beam.pvalue.AsSingleton(taken), merged)
 
 
 def take_inventory(tasks: Any) -> tuple[Any, Any]:
     """One task to itself once all images of its source are checked, and a side input that waits for merged parts.
-
-    A step that needs all results of another one takes them as a side input, with the task as its only element: a
-    combine is ten more steps, and makes them one element.
 
     Reshuffle gives each of 4 workers 4 of 16 batches or shards, on Flink by a rebalance. Grouping by a key would give
     them 2, 8, 4 and 2, because it hashes the keys. Without it, the worker that lists a folder would check all of it.
@@ -137,7 +124,7 @@ def take_inventory(tasks: Any) -> tuple[Any, Any]:
         tasks
         | "Groups" >> beam.FlatMap(_groups)  # (number, PartGroup)
         | "SpreadGroups" >> beam.Reshuffle()  # (number, PartGroup)
-        | "ListRows" >> beam.FlatMap(_each, task, InventoryTask.list_group).with_output_types(Batch)  # 128 rows
+        | "ListRows" >> beam.FlatMap(each, task, "list_group").with_output_types(Batch)  # Batch of 128 rows
     )
     summaries = batches | "Summarise" >> beam.FlatMap(_summaries, task)  # ListingSummary
     proved = alone | "Prove" >> beam.Map(InventoryTask.prove, beam.pvalue.AsIter(summaries))  # bool
@@ -147,13 +134,7 @@ def take_inventory(tasks: Any) -> tuple[Any, Any]:
         | "CheckImages" >> beam.FlatMap(_check, task, beam.pvalue.AsSingleton(proved))  # NamedPart
     )
     taken = alone | "KeepNames" >> beam.Map(_keep_names, beam.pvalue.AsIter(names))  # the task
-    merged = (
-        taken
-        | "FindManyParts" >> beam.FlatMap(InventoryTask.runs_to_merge)  # [name of a part]
-        | "SpreadManyParts" >> beam.Reshuffle()  # [name of a part]
-        | "MergeParts" >> beam.FlatMap(_each, task, InventoryTask.merge)  # nothing
-    )
-    return taken, beam.pvalue.AsIter(merged)
+    return taken, merge_many_parts(taken, task)
 
 
 def _groups(task: InventoryTask) -> Sequence[tuple[int, PartGroup]]:
@@ -164,28 +145,17 @@ def _without_groups(task: Any) -> Any:  # of the same type
     return replace(task, groups=())
 
 
-def _each(item: Any, task: InventoryTask, step: Callable[..., Any]) -> Iterator[Any]:
-    """Yield what a step of a task gives for an item."""
-    count_in_beam()
-    return task.guard.call(partial(step, task), item)
-
-
 def _summaries(batch: Batch, task: InventoryTask) -> list[ListingSummary]:
     return task.summaries(batch)
 
 
 def _check(batch: Batch, task: InventoryTask, is_proved: bool) -> Iterable[NamedPart]:  # noqa: FBT001 - Beam's way
-    return _each(batch, task, InventoryTask.check_listing) if is_proved else ()
+    return each(batch, task, "check_listing") if is_proved else ()
 
 
 def _keep_names(task: InventoryTask, names: Iterable[NamedPart]) -> Any:  # the task, of the same type
     task.keep_names(names)
     return task
-
-
-def _plan(task: ConversionTask, merged: Iterable[None]) -> list[ShardTask]:
-    del merged  # nothing, once all parts are merged
-    return task.plan()
 
 
 @dataclass(frozen=True, slots=True)

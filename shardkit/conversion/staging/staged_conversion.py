@@ -3,8 +3,8 @@
 The user's pipeline calls each step in a task of its own; here is what the driver of a conversion does around the steps.
 """
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -22,6 +22,7 @@ from shardkit.conversion.staging.records import refuse_readings
 from shardkit.conversion.staging.staged_part import StagedPart, refuse_ended, staged_schema
 from shardkit.conversion.writing.inventory_tasks import refuse_too_many
 from shardkit.conversion.writing.output import output_folder as outputs
+from shardkit.conversion.writing.output.finished_shards import SummaryRow
 from shardkit.conversion.writing.refusals import ListingCheck
 from shardkit.conversion.writing.reject_limit import REJECTED_IN_WORK, RejectLimit
 from shardkit.conversion.writing.step_notes import Notes
@@ -164,39 +165,47 @@ def part_names(staged: Sequence[StagedPart]) -> list[str]:
 
 @dataclass(frozen=True, slots=True)
 class StagedConversion:
-    """The conversion of staged rows; small and pickled into a job."""
+    """The conversion of staged rows; pickled into a job, and small but for its parts. See `ConversionTask`."""
 
     output_url: str  # the output folder
     options: ConvertOptions
     limit: RejectLimit  # maximum number or share of rejected images
     overwrite: bool  # whether a different dataset in the output may be removed
+    run: str = ""  # value of the run's token
+    staged: Sequence[StagedPart] = ()
+    read: ReadSource | None = None
 
-    @staticmethod
-    def run_of(staged: Sequence[StagedPart], drawn: str) -> str:
-        """Return the value of a run's token, which says what the run has planned.
+    def of_parts(self, staged: Sequence[StagedPart], drawn: str, read: ReadSource | None) -> "StagedConversion":
+        """Return the conversion of some parts in a run.
 
-        An engine that repeats a step after a failure may have other rows then.
+        The run's token says what the run plans: an engine that repeats a step after a failure may have other rows then.
 
         All tasks of a run share `drawn`, a random text.
         """
-        return sha256_hex(canonical_json([drawn, part_names(staged)]))[:32]
+        run = sha256_hex(canonical_json([drawn, part_names(staged)]))[:32]
+        return replace(self, run=run, staged=staged, read=read)
 
-    @staticmethod
-    def runs(staged: Sequence[StagedPart]) -> Iterator[list[str]]:
-        """Yield the runs of parts of the inventory that workers merge for the one that plans; none of few parts."""
-        return runs_to_merge(part_names(staged))
+    def call(self, step: Callable[[Any, Fence], Iterable[Any] | None], item: Any) -> Iterable[Any]:
+        """Return what a step gives for an item; an error is the engine's to repeat or to report."""
+        return step(item, self._fence(open_folder(self.output_url))) or ()
 
-    def merge(self, run: list[str]) -> None:
+    def _fence(self, output: Folder) -> Fence:
+        return Fence(output, self.run, is_remote=True)
+
+    def runs_to_merge(self) -> Iterator[list[str]]:
+        return runs_to_merge(part_names(self.staged))
+
+    def merge(self, run: list[str], fence: Fence) -> None:
         """Merge a run of parts.
 
         Raises:
             StaleRunError: Another run, or another attempt, has published.
         """
-        output = open_folder(self.output_url)
+        output = fence.folder
         with os_errors_as("write the inventory", output.url):
             retried(partial(merge_parts, output, run, partial(refuse_ended, output)))
 
-    def plan(self, staged: Sequence[StagedPart], run_value: str, read: ReadSource | None = None) -> list[ShardTask]:
+    def plan(self) -> list[ShardTask]:
         """Claim the output, decide the split, shard and position of every example, and write the plan.
 
         Return the shards to write; none if the output holds this dataset already.
@@ -205,12 +214,12 @@ class StagedConversion:
         with os_errors_as("write into the output", output.url), locked(output):
             outputs.refuse_foreign(output)
             output.create()
-            run = Run(output, run_value)
+            run = Run(output, self.run)
             if not isinstance(output, LocalFolder):
                 refuse_live(output, run.token)
             run.start()
             try:
-                return self._planned(run, staged, read)
+                return self._planned(output)
             except AlreadyConvertedError:
                 return []
             except ShardkitError:
@@ -220,56 +229,48 @@ class StagedConversion:
                     run.finish()  # keep an existing dataset as it was
                 raise
 
-    def _planned(self, run: Run, staged: Sequence[StagedPart], read: ReadSource | None) -> list[ShardTask]:
-        output = run.folder
-        kinds = {one.kind: one.key for one in sorted(staged, reverse=True) if one.kind}
-        source = StagedSource(output, merged_kind(kinds) or "label", read)
+    def _planned(self, output: Folder) -> list[ShardTask]:
+        kinds = {one.kind: one.key for one in sorted(self.staged, reverse=True) if one.kind}
+        source = StagedSource(output, merged_kind(kinds) or "label", self.read)
         is_there = output.stat(MANIFEST) is not None
         if is_there and not self.overwrite and not parts.part_names(output):  # refused and tried again by the engine
             raise outputs.converted_differently(output.url, outputs.SOURCE_CHANGED)
         remove_temporaries(output)
         output.remove(REJECTED_IN_WORK)  # of an earlier run
-        reading = partial(self._inventory, source, staged)
-        return list(self._steps(source).plan(reading, Fence(output, run.token, is_remote=True)))
+        return list(self._steps(source).plan(partial(self._inventory, source), self._fence(output)))
 
     def _inventory(
-        self,
-        source: StagedSource,
-        staged: Sequence[StagedPart],
-        work: Folder,
-        listener: ProgressListener,
-        *,
-        is_remote: bool,
+        self, source: StagedSource, work: Folder, listener: ProgressListener, *, is_remote: bool
     ) -> Inventory:
         """Read the inventory of staged rows; a part may be there several times, in any order."""
         del listener, is_remote
-        if not staged:
+        if not self.staged:
             raise DataError(_EMPTY)
-        refuse_readings({one.reading: one.key for one in sorted(staged, reverse=True) if one.reading})
+        refuse_readings({one.reading: one.key for one in sorted(self.staged, reverse=True) if one.reading})
         ListingCheck(source, self.options).check_options()
-        names = part_names(staged)
+        names = part_names(self.staged)
         refuse_too_many(names, self.options)
         table, totals = read_inventory(work, names)
         table = merge_equal_rows(table)
-        return Inventory.of(source, table, source.read.totals if source.read else totals, Thumbnails(work))
+        return Inventory.of(source, table, self.read.totals if self.read else totals, Thumbnails(work))
 
     def _steps(self, source: StagedSource) -> ConversionSteps:
-        is_explicit = source.read is None or source.read.is_explicit
+        is_explicit = self.read is None or self.read.is_explicit
         notes = Notes(Logged())
         return ConversionSteps(
             source, source.folder, self.options, self.limit, self.overwrite, is_explicit, notes=notes
         )
 
-    def write(self, shard: ShardTask, run: str) -> None:
+    def write(self, shard: ShardTask, fence: Fence) -> list[SummaryRow]:
         """Write a shard, unless it is finished; see `WriteJob.write`."""
-        output = open_folder(self.output_url)
-        self._steps(StagedSource(output, "label")).write(shard, Fence(output, run, is_remote=True))
+        return self._steps(StagedSource(fence.folder, "label")).write(shard, fence)
 
-    def publish(self, run: str, read: ReadSource | None = None) -> None:
+    def publish(self, summaries: Iterable[SummaryRow]) -> None:
         """Check the finished shards, write the manifest, and remove what was staged."""
         output = open_folder(self.output_url)
         with os_errors_as("write into the output", output.url), locked(output):
             if output.stat(MANIFEST) is None:
-                steps = self._steps(StagedSource(output, "label", read))
-                steps.publish(Fence(output, run, is_remote=True))
-            Run(output, run).finish()
+                steps, fence = self._steps(StagedSource(output, "label", self.read)), self._fence(output)
+                steps.write_summaries(summaries, fence)
+                steps.publish(fence)
+            Run(output, self.run).finish()

@@ -90,6 +90,10 @@ class InventoryTask:
         groups = part_groups(source, is_remote=guard.driver is not None)
         return cls(guard, listing, groups, len(groups), is_filled(source.folder, ""), **more)
 
+    def call(self, step: Callable[[Any, Fence], Iterable[Any] | None], item: Any) -> Iterator[Any]:
+        """Yield what a step gives for an item; an error is reported in the work folder."""
+        return self.guard.call(step, item)
+
     @property
     def source(self) -> Source:
         return self.listing.source
@@ -288,10 +292,10 @@ def take_inventory_in_threads(
 
     def take(shown: Phase) -> None:
         with threads.working(shown) as each:
-            batches = each(partial(task.guard.call, task.list_group), task.groups)
+            batches = each(partial(task.call, task.list_group), task.groups)
             summaries = (one for batch in batches for one in task.summaries(batch))
             if task.prove(summaries):
-                task.keep_names(each(partial(task.guard.call, task.check_listing), taken(batches)))
+                task.keep_names(each(partial(task.call, task.check_listing), taken(batches)))
 
     watched(run, task.phase(listener), take)
 
@@ -304,7 +308,7 @@ def write_in_threads(task: ConversionTask, threads: ThreadExecutor, run: Run, ma
 
     def write(shown: Phase) -> None:
         with threads.working(shown) as each:
-            steps.write_summaries(each(partial(task.guard.call, steps.write), shards), fence)
+            steps.write_summaries(each(partial(task.call, task.write), shards), fence)
 
     watched(run, make_phase(), write)
     with run.checked():
