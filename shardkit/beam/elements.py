@@ -165,7 +165,6 @@ class PublishedDataset(NamedTuple):
 
     @classmethod
     def of(cls, manifest: Manifest) -> "PublishedDataset":
-        """Return the dataset of a manifest that was read from a folder."""
         num_examples = sum(split.num_examples for split in manifest.splits.values())
         return cls(f"{manifest.root.url}/{MANIFEST}", manifest.digest, num_examples, manifest.rejected.num_examples)
 

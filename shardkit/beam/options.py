@@ -103,7 +103,6 @@ class RunnerConfig:
         return _known_options(self.flags)
 
     def pipeline(self) -> Pipeline:
-        """Return an empty pipeline for this runner."""
         refuse_failed(check_addresses(self.engine))
         try:
             # The name by which users find the job on its engine; one that Dataflow takes.

@@ -170,7 +170,6 @@ class StageImages(beam.DoFn):  # type: ignore[misc] # Beam is untyped
         return StagedBefore(self._output, self._options.folder, OF_IMAGE)
 
     def start_bundle(self) -> None:
-        """Begin with no rows."""
         self._stager = Stager(self._output, self._options, self._before)
 
     def process(self, row: Any) -> Iterator[Any]:
@@ -183,7 +182,6 @@ class StageImages(beam.DoFn):  # type: ignore[misc] # Beam is untyped
             yield from self._flushed()
 
     def finish_bundle(self) -> Iterator[Any]:
-        """Write the rest."""
         window = GlobalWindow()
         count_rejects(self._stager.finish())
         for part in self._flushed():

@@ -139,7 +139,6 @@ class Guard:
 
     @classmethod
     def of(cls, run: Run, executor: Executor, reads: Sequence[Folder], *, is_detached: bool = False) -> "Guard":
-        """Return the guard of a run's workers, which read some folders."""
         view = DriverView.of(reads) if executor.is_remote else None
         return cls(run.folder, run.token, view, is_detached=is_detached)
 

@@ -101,7 +101,6 @@ class Phase:
     seconds: float | None = None  # after which a job on an engine is stopped
 
     def poll(self, show: Show) -> None:
-        """Show the progress once."""
         total = None if self.count_total is None else self.count_total()
         show(self.count(), total, None if self.count_rejected is None else self.count_rejected())
 

@@ -136,7 +136,6 @@ class SourceFiles:
 
     @property
     def ranges(self) -> OpenFiles:
-        """Ranges of the folder's files."""
         return self._records
 
     @property

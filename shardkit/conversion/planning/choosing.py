@@ -78,12 +78,10 @@ class NothingNewError(JobEnd):
 
     @classmethod
     def of(cls, left_out: dict[str, int], rejected: pa.Table, *, has_written: bool = False) -> "NothingNewError":
-        """Return the end of a job with these facts."""
         return cls({"left_out": left_out, "rejected": rejected.to_pylist(), "has_written": has_written})
 
     @property
     def rejected(self) -> pa.Table:
-        """The rejected rows as a table."""
         return pa.Table.from_pylist(self.facts["rejected"], REJECTED_SCHEMA)
 
 

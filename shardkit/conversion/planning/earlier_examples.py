@@ -82,7 +82,6 @@ class LeftOut(NamedTuple):
 
     @property
     def num_rows(self) -> int:
-        """Their number."""
         return sum(self.counts.values())
 
 

@@ -59,7 +59,6 @@ class ExampleLabels:
         return found
 
     def num_unlabelled(self, members: npt.NDArray[np.integer[Any]]) -> int:
-        """Return the number of images without a label among the given ones."""
         starts = range(0, len(members), COLUMN_BLOCK)
         return sum(int((self.strata[members[start : start + COLUMN_BLOCK]] == NO_LABEL).sum()) for start in starts)
 
@@ -86,7 +85,6 @@ class ExampleLabels:
         return differ
 
     def take(self, rows: npt.NDArray[np.intp]) -> "ExampleLabels":
-        """Return the labels of some of the examples."""
         if self.flat is None or self.starts is None:
             return ExampleLabels(self.classes, self.strata[rows])
         starts, ends = self.starts[rows], self.starts[rows + 1]

@@ -132,7 +132,6 @@ class Plan:
 
     @property
     def num_examples(self) -> int:
-        """Number of examples of all splits."""
         return len(self.order)
 
     def rows(self, start: int, count: int) -> pa.Table:
@@ -141,7 +140,6 @@ class Plan:
 
     @property
     def num_shards(self) -> int:
-        """Number of shards of all splits."""
         return sum(split.num_shards for split in self.splits)
 
     def description(self) -> dict[str, Any]:

@@ -84,14 +84,12 @@ class PlannedDataset:
 
     @classmethod
     def of(cls, output: Folder, run: str, plan: Plan) -> "PlannedDataset":
-        """Return a plan without its rows; see PlannedDataset."""
         splits = [PlannedSplit(split.name, split.num_bytes, split.shard_counts) for split in plan.splits]
         features = features_of(plan.schema)
         return cls(output, run, plan.digest, plan.description(), features, plan.source, splits, plan.rejected)
 
     @property
     def classes(self) -> list[str]:
-        """Class names in label order."""
         return list(self.description["classes"])
 
     @property
@@ -107,7 +105,6 @@ class PlannedDataset:
 
     @property
     def num_examples(self) -> int:
-        """Number of examples of all splits."""
         return sum(sum(split.shard_counts) for split in self.splits)
 
     @property
@@ -141,7 +138,6 @@ class PlannedDataset:
         return sorted(left, key=lambda task: -mean_bytes[task.name.split])
 
     def to_bytes(self) -> bytes:
-        """Return the content of `PATH`."""
         written = {
             "run": self.run,
             "digest": self.digest,

@@ -77,7 +77,6 @@ class LazyColumn:
         return self.take(np.arange(start, min(start + count, len(self))))
 
     def take(self, rows: npt.NDArray[np.int64]) -> pa.ChunkedArray:
-        """Return the values of some of the selected rows."""
         return self.column.take(pa.array(rows if self.numbers is None else self.numbers[rows]))
 
     @property
@@ -110,12 +109,10 @@ class Rows:
 
     @property
     def column_names(self) -> list[str]:
-        """Names of all columns."""
         names: list[str] = self.table.column_names
         return names
 
     def filter(self, mask: npt.NDArray[np.bool_]) -> "Rows":
-        """Return the selected rows for which the mask is true."""
         if mask.all():
             return self
         numbers = np.flatnonzero(mask) if self.numbers is None else self.numbers[mask]

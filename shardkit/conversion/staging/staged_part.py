@@ -101,7 +101,6 @@ class StagedBefore:
     """The images that were staged in some form, by content."""
 
     def __init__(self, output: Folder, folder: str, columns: list[str]) -> None:
-        """Read what an earlier run left."""
         names = parts.part_names(output)
         tables, num_rows = list[pa.Table](), 0
         for table in read_many(partial(_read, output, f"{folder}/", columns), names, parts.READING_THREADS):

@@ -80,7 +80,6 @@ class Stager:
     """Stages the rows of a bundle. Memory is bounded by FILE_BYTES and one image."""
 
     def __init__(self, output: Folder, options: StagingOptions, before: StagedBefore | None = None) -> None:
-        """Stage rows."""
         self._output, self._options, self._folder, self._before = output, options, options.folder, before
         self._reader = RowReader(options.max_file_bytes, options.is_unlabelled)
         self._records = RecordRows(options.features, options.max_file_bytes)
@@ -96,7 +95,6 @@ class Stager:
 
     @property
     def is_full(self) -> bool:
-        """Whether `flush` is due."""
         return self.num_bytes >= FILE_BYTES or len(self._rows) >= FILE_ROWS
 
     def add(self, element: Any) -> Iterator[Reject]:

@@ -95,7 +95,6 @@ class Conversion:
     takes_any_classes: bool = False
 
     def run(self) -> Outcome:
-        """Convert the source."""
         return self._into_output(self._convert)
 
     def submit(self) -> None:
@@ -113,7 +112,6 @@ class Conversion:
         return self._into_output(begun, token)
 
     def _into_output(self, work: Callable[[Source, Folder, Run], T], token: str | None = None) -> T:
-        """Claim the output, and do the work."""
         refuse_pinned("OUTPUT", self.output_url)
         output = open_folder(self.output_url)
         if output.resolve("") == open_folder(self.source_url).resolve(""):

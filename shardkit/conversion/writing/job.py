@@ -108,7 +108,6 @@ class InventoryTask:
         return self.options.check == "decode" and not self.source.is_checked
 
     def phase(self, listener: ProgressListener) -> Phase:
-        """Return the phase in which the work is shown."""
         work = self.guard.folder
         # All images are listed before the first one is decoded, so by then the sum of the listed rows is the total.
         count_total = listed_rows(work).total if self.decodes else None
@@ -198,12 +197,10 @@ class InventoryTask:
         )
 
     def merge(self, run: list[str], fence: Fence) -> None:
-        """Merge a run of parts."""
         with writing_inventory(fence):
             retried(partial(parts.merge_parts, fence.folder, run, fence.check))
 
     def read(self, work: Folder, listener: ProgressListener, *, is_remote: bool) -> Inventory:
-        """Return the inventory that was taken."""
         names = read_part_names(work, self.num_groups)
         refuse_too_many(names, self.options)
         inventory = Inventory.of(self.source, *parts.read_inventory(work, names), parts.Thumbnails(work))
@@ -233,11 +230,9 @@ class ConversionTask(InventoryTask):
         return self.guard.call_once(partial(self.steps.plan, self.read)) or []
 
     def write(self, shard: ShardTask, fence: Fence) -> list[SummaryRow]:
-        """Write a shard; see `ConversionSteps.write`."""
         return self.steps.write(shard, fence)
 
     def publish(self, summaries: Iterable[SummaryRow]) -> None:
-        """Publish the dataset."""
         folder = self.guard.folder
         if self.guard.call_once(partial(self.steps.write_summaries, summaries)) is not None:
             self.guard.call_once(self.steps.publish)

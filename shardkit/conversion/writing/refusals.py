@@ -67,7 +67,6 @@ class ListingSummary(NamedTuple):
 
     @property
     def names(self) -> frozenset[str]:
-        """Names of the classes."""
         return frozenset(name for _, name in self.labels)
 
 
@@ -82,7 +81,6 @@ class ExistingDataset:
 
     @classmethod
     def of(cls, manifest: Manifest) -> "ExistingDataset":
-        """Return the value for a manifest that was read from a folder."""
         first = manifest.history[0]  # what was appended later came from other sources
         num_bad_boxes = first.rejected.by_reason.get(BAD_BOX, 0)
         classes = None if first.rejected.by_reason else frozenset(manifest.classes[: first.num_classes])
@@ -90,7 +88,6 @@ class ExistingDataset:
         return cls(manifest.root.url, first.source.num_files + num_left_out, num_bad_boxes, classes)
 
     def refuse(self, listed: "ListingSummary") -> None:
-        """Refuse another source."""
         listed_before = range(self.num_files - self.num_bad_boxes, self.num_files + 1)
         if listed.num_rows not in listed_before or (self.classes is not None and not listed.names <= self.classes):
             raise outputs.converted_differently(self.url, outputs.SOURCE_CHANGED)
@@ -156,7 +153,6 @@ class ListingCheck:
         return any(search(key) for key in table["key"].to_pylist())
 
     def refuse(self, parts: Iterable[ListingSummary]) -> None:
-        """Check the whole listing."""
         whole = merge_summaries(list(parts))
         self.source.check_accounts(whole.skipped)
         own = sorted(name for name in whole.split_counts if name is not None)
@@ -200,7 +196,6 @@ class ListingCheck:
                 raise misfit
 
     def _refuse_reading(self, classes: list[str], own_splits: list[str], example: str) -> None:
-        """Refuse classes that cannot be right."""
         if features_of(self.source.schema).get(LABEL) != CLASS_LABEL:
             return
         found = find_wrong_reading(

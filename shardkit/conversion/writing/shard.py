@@ -244,15 +244,12 @@ class HashedWriter(io.RawIOBase):
 
     @property
     def sha256(self) -> str:
-        """The sha256 of what was written."""
         return self._digest.hexdigest()
 
     def writable(self) -> bool:
-        """See RawIOBase."""
         return True
 
     def write(self, data: Any) -> int:
-        """See RawIOBase."""
         self._digest.update(data)
         self._file.write(data)
         return len(data)

@@ -33,7 +33,6 @@ class RunLog:
 
     @property
     def seconds(self) -> float:
-        """Seconds since the run began."""
         return time.monotonic() - self._start
 
     def add(self, event: str, **facts: Any) -> None:
@@ -49,7 +48,6 @@ class RunLog:
         return list(self._events)
 
     def extend(self, events: list[dict[str, Any]]) -> None:
-        """Add events that another process recorded."""
         self._events += events
 
     def write(self, output: Folder) -> None:
@@ -137,7 +135,6 @@ class WorkersNotes:
     """Passes the notes of workers on, each once, while a job runs and at its end."""
 
     def __init__(self, work: Folder, notes: Notes, call: Call | None) -> None:
-        """Remove those of earlier runs."""
         self._reports, self._notes, self._call = _reports(work), notes, call
         self._reports.remove()
         self._passed = set[int]()

@@ -39,11 +39,9 @@ class Unfinished:
     messages: tuple[str, ...]  # what the steps of a job had to say
 
     def as_json(self) -> dict[str, Any]:
-        """Return the state as JSON values."""
         return asdict(self)
 
     def lines(self) -> list[str]:
-        """Return the state as lines of text."""
         done = f"{self.num_checked:,} of {counted(self.num_images, 'image')} checked"
         if self.num_shards is not None:
             done = f"{self.num_finished_shards:,} of {counted(self.num_shards, 'shard')} finished"

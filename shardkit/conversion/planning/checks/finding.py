@@ -89,7 +89,6 @@ class Finding:
         return self.kind == "stops"
 
     def as_json(self) -> dict[str, Any]:
-        """Return the finding as JSON values."""
         return {
             "code": self.code,
             "kind": self.kind,
@@ -111,7 +110,6 @@ class Finding:
         return tuple(replace(one, options={**one.options, "overwrite": True}) for one in self.changes)
 
     def lines(self) -> list[str]:
-        """Return the finding as lines of text."""
         listing = listing_of(self.call)
         remedy = f"; {self.remedy}" if self.remedy else ""
         shown = [f"  - {self.sentence}{remedy}", *(f"      {one}" for one in self.examples[:EXAMPLES_SHOWN])]

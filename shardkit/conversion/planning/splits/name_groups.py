@@ -73,7 +73,6 @@ class NameGroups:
 
     @property
     def num_groups(self) -> int:
-        """Number of groups."""
         return int(self.codes.max(initial=-1)) + 1
 
     @property

@@ -62,7 +62,6 @@ class Addition:
 
     @property
     def root(self) -> Folder:
-        """The dataset's folder."""
         return self.manifest.root
 
     def check_features(self, found: Mapping[str, Feature]) -> None:

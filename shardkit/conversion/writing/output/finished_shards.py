@@ -69,7 +69,6 @@ class FinishedShard:
         return cls.of(shard, index, raw)
 
     def as_row(self) -> SummaryRow:
-        """Return the shard as a row of the file."""
         labels, counts = self.labels.astype("<i4").tobytes(), self.label_counts.astype("<i8").tobytes()
         return self.shard.model_dump_json(), self.index_bytes, labels, counts
 

@@ -31,12 +31,10 @@ class ShardReport:
     exit_code: int = 0  # exit code of the error
 
     def to_bytes(self) -> bytes:
-        """Return the report as JSON."""
         return json.dumps(asdict(self)).encode()
 
     @classmethod
     def from_bytes(cls, raw: bytes) -> "ShardReport":
-        """Return the report that `to_bytes` wrote."""
         fields = json.loads(raw)
         rejected = tuple(Reject(*late) for late in fields.pop("rejected"))
         return cls(rejected=rejected, **fields)
