@@ -121,13 +121,9 @@ class RunnerConfig:
         *,
         waits: bool = True,
     ) -> None:
-        """Run a pipeline made by `pipeline` to its end.
+        """Run a pipeline made by `pipeline` to its end; `started` receives Beam's result once the engine has the job.
 
-        Args:
-            pipeline: The pipeline.
-            started: Function that is called with Beam's result when the engine has taken the job.
-            seconds: Time after which TimeOverError is raised; None to wait.
-            waits: Whether to wait for the end; otherwise the engine has taken the job.
+        After some `seconds` TimeOverError is raised. Unless it `waits`, the job goes on.
         """
         try:
             with interruptible(seconds):
@@ -170,11 +166,7 @@ def ready_runner(
 ) -> RunnerConfig:
     """Return the configuration for a call, unless its job cannot succeed; say what may make it fail.
 
-    Args:
-        beam_options: Options of Beam, at least one.
-        workers: The call's number of threads in this process, which must be None.
-        say: Receives the warnings.
-        **places: Paths and URLs that driver and workers share, by the names for messages: SOURCE, OUTPUT.
+    `places` are paths and URLs that driver and workers share, by the names for messages: SOURCE, OUTPUT.
     """
     runner = runner_config(beam_options)
     if workers is not None:

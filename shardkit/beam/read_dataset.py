@@ -105,11 +105,7 @@ class _ReadRanges(beam.DoFn):  # type: ignore[misc] # Beam is untyped
         self._damaged = Metrics.counter(NAMESPACE, "records_damaged")
 
     def process(self, part: tuple[str, Shard, int, int]) -> Iterator[Any]:
-        """Yield the examples, and damaged ones under a tag.
-
-        Raises:
-            RecordError: A record is damaged, and no handler takes it.
-        """
+        """Yield the examples, and damaged ones under a tag; raise RecordError if no handler takes them."""
         dataset, shard, start, stop = part
         if dataset not in self._readers:
             manifest = read_manifest(dataset)

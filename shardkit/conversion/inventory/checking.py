@@ -198,10 +198,9 @@ def _unread_records(table: pa.Table) -> pa.Table:
 def check_file(
     row: dict[str, Any], image: bytes, read_mask: Callable[[], bytes | None], *, thumbnails: bool = False
 ) -> list[dict[str, Any]]:
-    """Fill in the columns of one file; return a row for each bad annotation. `read_mask` gives None without masks.
+    """Fill in the columns of one file, or raise BadImage; return a row for each bad annotation.
 
-    Raises:
-        BadImage: The image, the mask or the annotation is to be rejected.
+    `read_mask` gives None without masks.
     """
     info = _check_image(row, image)
     row |= {

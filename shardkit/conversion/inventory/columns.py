@@ -134,17 +134,9 @@ class AnnotationEncoder:
         ]
 
     def __call__(self, row: Mapping[str, Any]) -> tuple[dict[str, bytes], list[int] | None]:
-        """Encode a row.
+        """Return a row's encoded features, and its labels for the index, ascending; None without lists of labels.
 
-        Args:
-            row: Values of the columns from `annotation_columns`, with boxes placed on the upright image.
-
-        Returns:
-            Encoded features by name; and the row's labels for the index, ascending, None if the layout has no lists of
-            labels.
-
-        Raises:
-            BadAnnotation: A carried value is missing.
+        Boxes are placed on the upright image. If a carried value is missing, BadAnnotation is raised.
         """
         made: dict[str, bytes] = {}
         labels: list[int] | None = None
@@ -196,11 +188,7 @@ def _encoder(type_: pa.DataType) -> Callable[[Sequence[Any]], bytes]:
 
 
 def place_boxes(row: dict[str, Any], info: ImageInfo) -> list[dict[str, Any]]:
-    """Place the boxes of a row, if it has any, in the row itself; return a row for each box that is dropped.
-
-    Raises:
-        BadImage: "annotated_size": the boxes are those of a picture of another size.
-    """
+    """Place a row's boxes, if it has any, in the row itself, or raise BadImage; return a row for each dropped box."""
     if OBJECTS not in row:
         return []
     row[OBJECTS], bad_boxes, row[NUM_CLIPPED.name] = place_objects(row[OBJECTS], annotated_size(row), info)

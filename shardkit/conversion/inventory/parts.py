@@ -83,10 +83,7 @@ def part_name(
     *,
     thumbnails: bool = False,
 ) -> str:
-    """Return the file name of a part: a hash of everything that decides its content, and its number of rows.
-
-    `check` and `max_file_bytes` decide what is rejected.
-    """
+    """Return the file name of a part: a hash of everything that decides its content, and its number of rows."""
     digest = hashlib.blake2b(_PART_VERSION + check.encode() + canonical_json(software.versions()), digest_size=16)
     digest.update(canonical_json([[field.name, str(field.type)] for field in table.schema]))
     digest.update(columns_digest(table.columns))
@@ -154,10 +151,7 @@ def write_rows(
 
 
 def read_parts(output: Folder, names: Iterable[str]) -> tuple[pa.Table, ListingTotals]:
-    """Read all parts of an inventory.
-
-    Rows are sorted by key, those of one key in the order of their file; the totals are those of all listings.
-    """
+    """Read all parts of an inventory, sorted by key, rows of one key in the order of their file; and the totals."""
     return read_files(output, map(part_path, names), READING_THREADS)
 
 

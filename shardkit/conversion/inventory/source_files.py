@@ -86,10 +86,7 @@ class SourceFiles:
     """The images and masks of a source. Records of a new shard come from all old ones, so some files stay open."""
 
     def __init__(self, folder: Folder, max_file_bytes: int = MAX_FILE_BYTES, *, is_planned: bool = False) -> None:
-        """Read files of a source.
-
-        `is_planned` says whether the output holds a plan with these files, which one without a file has to overwrite.
-        """
+        """`is_planned`: whether the output holds a plan with these files, which one without a file has to overwrite."""
         self.folder = folder
         self._is_planned = is_planned
         self.max_file_bytes = max_file_bytes
@@ -143,11 +140,7 @@ class SourceFiles:
         return f"restore the dataset {self.folder.url} from a copy"
 
     def mask(self, row: Row, image: ReadImage) -> bytes | None:
-        """Return the mask of a row whose image was read; None if it has none.
-
-        Raises:
-            BadImage: "too_many_bytes"; "damaged": the record has no mask; and see `image`.
-        """
+        """Return the mask of a row whose image was read, None if it has none; it is rejected as in `image`."""
         if MASK_PATH not in row:
             return None
         if (uri := row.get(MASK_URI.name)) is not None:
@@ -250,11 +243,7 @@ def files_of(folder: Folder, max_file_bytes: int) -> SourceFiles:
 
 
 def read_place(place: Place, max_file_bytes: int) -> bytes:
-    """Return the bytes at a place.
-
-    Raises:
-        BadImage: See `SourceFiles.image`; "damaged": there is no such feature.
-    """
+    """Return the bytes at a place; see `SourceFiles.image`."""
     row = {"key": place.path, OFFSET.name: place.start, "source_bytes": place.num_bytes}
     data = files_of(place.folder, max_file_bytes).image(row).data
     if place.feature is None:

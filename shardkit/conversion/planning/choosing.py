@@ -96,11 +96,7 @@ def planned_table(inventory: Inventory, options: ConvertOptions) -> pa.Table:
 
 
 def choose_examples(inventory: Inventory, options: ConvertOptions, earlier: EarlierExamples | None) -> ChosenExamples:
-    """Choose the examples.
-
-    Raises:
-        NothingNewError: No example is left, and the dataset that they are appended to has or had some of them.
-    """
+    """Choose the examples; raise NothingNewError if the dataset that they are appended to has or had all of them."""
     table = planned_table(inventory, options)
     is_bad = pc.is_valid(table["reason"])
     rejected = table.select(REJECTED_SCHEMA.names).filter(is_bad).cast(REJECTED_SCHEMA)

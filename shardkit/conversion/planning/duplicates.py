@@ -57,10 +57,7 @@ def compares_pixels(options: ConvertOptions, columns: Iterable[str]) -> bool:
 
 
 def find_near_duplicates(good: Rows, duplicate_codes: _Ints | None, options: ConvertOptions) -> NearDuplicates | None:
-    """Find the near-identical images.
-
-    Return None if the options count no near-identical images, or no image has a perceptual hash.
-    """
+    """Find the near-identical images; None if they do not count, or no image has a perceptual hash."""
     if not counts_near(options) or duplicate_codes is None:
         return None
     rows, hashes = first_hashes(good, duplicate_codes)
@@ -100,9 +97,7 @@ def drop_near_duplicates(
 ) -> tuple[Rows, pa.Table]:
     """Keep the first key of near-identical images and reject the others; reject those that are near an old image, too.
 
-    An image whose pixels differ from those of all that are kept is kept, and shares their split.
-
-    Return the rows that are left, and all rejected rows, sorted by key.
+    An image whose pixels differ from those of all that are kept is kept, and shares their split. See `reject_rows`.
     """
     messages = {}
     if earlier is not None and earlier.copies:
@@ -118,10 +113,7 @@ def drop_near_duplicates(
 def _near_a_kept_one(
     good: Rows, near: NearDuplicates, dropped: Sequence[int], thumbnails: Thumbnails
 ) -> dict[int, int]:
-    """Return the rows to drop, each with the earlier row that it is near to.
-
-    None is kept for the rows in `dropped`.
-    """
+    """Return the rows to drop, each with the earlier row that it is near to; no row in `dropped` is kept."""
     codes = near.codes_of(good)
     codes[np.array(dropped, np.int64)] = -1
     rows = np.flatnonzero(codes >= 0)
@@ -150,12 +142,7 @@ def _are_copies(one: bytes | None, other: bytes | None) -> bool:
 
 
 def drop_duplicates(good: Rows, rejected: pa.Table, relations: Relations) -> tuple[Rows, pa.Table]:
-    """Keep the first key of every content and reject the others.
-
-    Contents must be known; ConvertOptions refuses `dedupe=drop` with `check=header`.
-
-    Return the rows that are left, and all rejected rows, sorted by key.
-    """
+    """Keep the first key of every content, which must be known, and reject the others; see `reject_rows`."""
     codes = relations.duplicate_codes
     if codes is None:
         raise AssertionError

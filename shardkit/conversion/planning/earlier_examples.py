@@ -86,10 +86,7 @@ class LeftOut(NamedTuple):
 
 
 def leave_out(good: Rows, rejected: pa.Table, earlier: EarlierExamples) -> tuple[Rows, pa.Table, LeftOut]:
-    """Leave out the rows whose keys the dataset has, and those that were removed from it.
-
-    Return the rows and the rejected rows that are left, and what was left out.
-    """
+    """Leave out the rows whose keys the dataset has, and good and rejected ones that were removed from it."""
     kept = np.ones(len(good), np.bool_)
     counts = {}
     for kind, keys in ((KNOWN, earlier.keys), (WITHDRAWN, earlier.withdrawn)):
@@ -105,10 +102,7 @@ def leave_out(good: Rows, rejected: pa.Table, earlier: EarlierExamples) -> tuple
 
 
 def drop_twins(good: Rows, rejected: pa.Table, earlier: EarlierExamples) -> tuple[Rows, pa.Table]:
-    """Reject the rows whose bytes the dataset has.
-
-    Return the rows that are left, and all rejected rows, sorted by key.
-    """
+    """Reject the rows whose bytes the dataset has; see `reject_rows`."""
     messages = {
         row: f"it has the same bytes as {min(splits.values()).key}, which is in the dataset"
         for row, splits in twin_rows(good, earlier).items()
@@ -119,10 +113,7 @@ def drop_twins(good: Rows, rejected: pa.Table, earlier: EarlierExamples) -> tupl
 def reject_rows(
     good: Rows, rejected: pa.Table, messages: Mapping[int, str], reason: str = DUPLICATE
 ) -> tuple[Rows, pa.Table]:
-    """Reject rows.
-
-    Return the rows that are left, and all rejected rows, sorted by key.
-    """
+    """Reject rows; return the rows that are left, and all rejected rows, sorted by key."""
     if not messages:
         return good, rejected
     rows = np.array(sorted(messages))
@@ -225,11 +216,9 @@ def drop_leaks(
     split_of: npt.NDArray[np.int32],
     names: Sequence[str],
 ) -> tuple[Rows, pa.Table]:
-    """Reject the rows whose bytes the dataset has, but not in their split.
+    """Reject the rows whose bytes the dataset has in another split than theirs; see `reject_rows`.
 
     The source or a group has decided their split, so that they cannot follow their twin.
-
-    Return the rows that are left, and all rejected rows, sorted by key.
     """
     messages = {}
     for row, splits in twin_rows(good, earlier).items():

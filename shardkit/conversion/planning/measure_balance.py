@@ -18,14 +18,8 @@ _BLOCK_ROWS = 1 << 20  # rows whose classes are counted at once
 def measure_balance(labels: Codes, sizes: Sizes, shards: npt.NDArray[np.int32], num_shards: int) -> Balance:
     """Measure the balance of a split, in memory linear in n (without a table of class by shard).
 
-    Args:
-        labels: int[n], class of each example.
-        sizes: int[n], bytes of each example.
-        shards: int32[n], shard of each example, in [0, num_shards).
-        num_shards: Number of shards, at least 1; shards without examples count as empty.
-
-    Returns:
-        All zeros without examples. bytes_spread is infinite if a shard has no bytes but others have some.
+    `labels`, `sizes` and `shards` are int[n]. Without examples all is zero; bytes_spread is infinite if a shard has no
+    bytes but others have some.
     """
     if not len(labels):
         return Balance(count_spread=0, class_spread=0, bytes_spread=0.0)

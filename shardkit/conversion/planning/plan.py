@@ -49,10 +49,7 @@ _NOT_PLANNED = {
 
 
 def plan_schema(inventory_schema: pa.Schema, *, with_groups: bool = False) -> pa.Schema:
-    """Return the columns of a plan, which has a row for each example, sorted by split, shard and position.
-
-    The shard follows from SplitPlan.shard_counts.
-    """
+    """Return the columns of a plan: a row for each example, sorted by split, shard (see SplitPlan) and position."""
     fields = [
         _TYPE_OF.get(field.name, field.with_type(plain_type(field.type)))
         for field in inventory_schema
@@ -181,10 +178,7 @@ def make_plan(
     *,
     is_explicit: bool = False,
 ) -> Plan:
-    """Decide the split, shard and position of every good file; see `choose_examples`.
-
-    If the user chose how the source is read, a reading that looks wrong is not refused.
-    """
+    """Decide the split, shard and position of every good file; `is_explicit`: no reading is refused as wrong."""
     rules, options = options, options.applied()
     chosen = choose_examples(inventory, options, earlier)
     table, good, rejected, labels = chosen.table, chosen.good, chosen.rejected, chosen.labels

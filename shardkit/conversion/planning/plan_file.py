@@ -235,11 +235,7 @@ def remove_plan(output: Folder) -> None:
 
 
 def read_shard_rows(output: Folder, task: ShardTask) -> pa.Table:
-    """Return the rows of one shard, in the order in which they are written.
-
-    Raises:
-        StaleRunError: The plan in the work folder has another digest.
-    """
+    """Return the rows of one shard, in the order of writing; StaleRunError: the plan there has another digest."""
     path = rows_path(task.row_group)
     with output.open(path) as file:
         plan = pq.ParquetFile(file)

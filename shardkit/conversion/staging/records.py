@@ -37,12 +37,7 @@ class ReadRecord:
     reading: str  # which features were read
 
     def given(self) -> GivenRow:
-        """Return the row.
-
-        Raises:
-            BadRecord: It is rejected.
-            BadImage: Likewise.
-        """
+        """Return the row, or raise the BadRecord or the BadImage that rejects it."""
         if isinstance(self.row, Exception):
             raise self.row
         return self.row

@@ -74,10 +74,7 @@ class GivenRow(NamedTuple):
 
 
 def values_of(element: Any) -> dict[str, Any]:
-    """Return the fields of an element that are given, by name.
-
-    An element is a NamedTuple, a row of Beam, a dataclass or a mapping.
-    """
+    """Return the given fields, by name, of a NamedTuple, a row of Beam, a dataclass or a mapping."""
     if isinstance(element, Mapping):
         values = dict(element)
     elif isinstance(element, tuple) and hasattr(element, "_fields"):

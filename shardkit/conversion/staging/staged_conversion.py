@@ -176,11 +176,9 @@ class StagedConversion:
     read: ReadSource | None = None
 
     def of_parts(self, staged: Sequence[StagedPart], drawn: str, read: ReadSource | None) -> "StagedConversion":
-        """Return the conversion of some parts in a run.
+        """Return the conversion of some parts in a run, whose tasks share `drawn`, a random text.
 
         The run's token says what the run plans: an engine that repeats a step after a failure may have other rows then.
-
-        All tasks of a run share `drawn`, a random text.
         """
         run = sha256_hex(canonical_json([drawn, part_names(staged)]))[:32]
         return replace(self, run=run, staged=staged, read=read)
@@ -196,11 +194,7 @@ class StagedConversion:
         return runs_to_merge(part_names(self.staged))
 
     def merge(self, run: list[str], fence: Fence) -> None:
-        """Merge a run of parts.
-
-        Raises:
-            StaleRunError: Another run, or another attempt, has published.
-        """
+        """Merge a run of parts, unless another run, or another attempt, has published."""
         output = fence.folder
         with os_errors_as("write the inventory", output.url):
             retried(partial(merge_parts, output, run, partial(refuse_ended, output)))

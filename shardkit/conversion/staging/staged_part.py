@@ -85,11 +85,7 @@ def begin_staging(output: Folder) -> str:
 
 
 def refuse_ended(output: Folder) -> None:
-    """Refuse to stage in an output that was published or cleared since staging began.
-
-    Raises:
-        StaleRunError: It was.
-    """
+    """Raise StaleRunError if the output was published or cleared since staging began."""
     if output.stat(_BEGUN) is None:
         raise StaleRunError(
             f"{output.url}/{STAGED}: the folder of staged images was removed, so another run has published or cleared "

@@ -198,11 +198,7 @@ class Stager:
         return images.normalise_mask(mask, orientation=orientation, form=self._options.form, colours=colours).data
 
     def flush(self) -> StagedPart | None:
-        """Write the images and the rows so far; None if there are no rows.
-
-        Raises:
-            StaleRunError: The folder of staged images was removed, so another run, or another attempt, has published.
-        """
+        """Write the images and the rows so far; None if there are no rows. See `refuse_ended`."""
         if not self._rows:
             return None
         kind, key = merged_kind(self._kinds), next(iter(self._kinds.values()), "")
@@ -244,11 +240,7 @@ class Stager:
 
 
 def check_row(given: GivenRow) -> tuple[dict[str, Any], str]:
-    """Check the image of a row; return the columns that checking fills in, and their text for `GivenRow.checked`.
-
-    Raises:
-        BadImage: The image, the mask or the annotation is to be rejected.
-    """
+    """Return the columns that checking a row fills in, and their text for `GivenRow.checked`; or raise BadImage."""
     row = {"key": given.key, **given.columns}
     check_file(row, given.image, lambda: given.mask)
     return row, text_of_checked(row)

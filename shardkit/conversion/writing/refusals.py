@@ -44,10 +44,7 @@ from shardkit.storage import Folder
 
 
 def refuse_output(output: Folder, source: Source, options: ConvertOptions) -> Manifest | None:
-    """Refuse an output that holds another conversion, using what is known before the source is listed.
-
-    Return the finished dataset in the output; None if there is none.
-    """
+    """Refuse another conversion's output before the source is listed; return the finished dataset in it, or None."""
     is_new = options.appended_to is None  # otherwise the dataset's classes come first
     classes = fixed_classes(source.schema, options, source.classes) if is_new else None
     return outputs.refuse_different(output, known_description(options, source.layout, classes))

@@ -77,15 +77,10 @@ class WriteJob:
     takes_few_levels: bool = False
 
     def write(self, task: ShardTask, fence: Fence) -> list[FinishedShard]:
-        """Write a shard and its index into the fence's folder, unless they exist already.
+        """Write a shard and its index into the fence's folder, unless they exist already; return the shard.
 
-        Transient errors are retried. Others are reported for each shard: the rest of the shards is still written.
-
-        Return the shard; nothing if an error was reported.
-
-        Raises:
-            StaleRunError: The run has ended; nothing is written and nothing is reported.
-            StoreError: The object store failed: other shards would fail too, one after the other.
+        Transient errors are retried. Others are reported for each shard, and nothing is returned: the rest of the
+        shards is still written. Only StaleRunError and StoreError are raised: other shards would fail likewise.
         """
         try:
             return [retried(lambda: self._write_unless_done(task, fence))]

@@ -84,11 +84,7 @@ def planned_source(
 ) -> Iterator[tuple[Source, Plan]]:
     """Plan the conversion of a source without an output folder; its images can be read inside the block.
 
-    Images that listing had to unpack lie in a work folder, which is removed at the end.
-
-    Raises:
-        AlreadyAppendedError: The dataset has the source already.
-        NothingNewError: The dataset has all good images of the source already.
+    Images that listing had to unpack lie in a work folder, which is removed at the end. See `ConversionSteps.plan`.
     """
     is_explicit = chooses_reading(source_options, options)
     with work_folder(executor.temp_location) as work:

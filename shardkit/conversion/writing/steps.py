@@ -221,11 +221,7 @@ class ConversionSteps:
             raise
 
     def publish(self, fence: Fence) -> None:
-        """Check the finished shards, and write the manifest.
-
-        Raises:
-            NothingNewError: The writers rejected every image that the dataset neither has nor had.
-        """
+        """Check the finished shards, and write the manifest; NothingNewError: no new image was written."""
         planned = read_planned(self.output)
         with self._notes(fence, 1) as notes, notes.listener.phase("publishing", None), self._errors():
             self._publish(planned, fence, notes)

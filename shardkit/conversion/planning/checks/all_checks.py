@@ -66,10 +66,7 @@ def collect_findings(
     *,
     is_explicit: bool,
 ) -> tuple[Finding, ...]:
-    """Return all findings about a source.
-
-    `counts` has the number of examples of each class, by split, in the order of writing.
-    """
+    """Return all findings; `counts` has the number of examples of each class, by split, in the order of writing."""
     earlier = appended_to.classes if appended_to is not None else ()
     splits, classes = list(counts), labels.classes
     table = inventory.table

@@ -46,10 +46,7 @@ _LOOK_ALIKES = str.maketrans(
 def find_wrong_reading(
     classes: Sequence[str], *, layout: str, splits: Sequence[str], example: str, is_explicit: bool
 ) -> Finding | None:
-    """Return the finding that the classes cannot be right, or None.
-
-    `example` is the key of an image; empty if there is none.
-    """
+    """Return the finding that the classes cannot be right, or None; `example` is the key of an image, or empty."""
     if is_explicit or not classes or layout in _CERTAIN:
         return None
     if all(map(names_split, classes)):
@@ -105,10 +102,7 @@ def unused_remedy() -> str:
 
 
 def check_names(classes: Sequence[str], *, is_explicit: bool) -> Iterator[Finding]:
-    """Yield findings about the names of classes that were found in the source.
-
-    None of them was chosen by the user or listed by the source's format.
-    """
+    """Yield findings about names of classes that neither the user nor the source's format has listed."""
     alike: dict[str, list[str]] = {}
     for name in classes:
         alike.setdefault(_normal(name), []).append(name)
@@ -165,10 +159,7 @@ def check_counts(
     counts: npt.NDArray[np.int64],
     options: ConvertOptions,
 ) -> Iterator[Finding]:
-    """Yield findings about classes with few images, and about classes that a split lacks.
-
-    `counts` is int64[num_splits, num_classes].
-    """
+    """Yield findings about classes with few images or none in a split; `counts` is int64[num_splits, num_classes]."""
     if not classes:
         return
     totals = counts.sum(axis=0)

@@ -29,10 +29,7 @@ class Keys(Sequence[str]):
     """Keys of rows, or pairs of them, as text; made when they are asked for, because there may be millions."""
 
     def __init__(self, column: LazyColumn, rows: _Ints, others: _Ints | None = None) -> None:
-        """Choose rows.
-
-        `others` has the other row of each pair; it is None for single keys.
-        """
+        """`others` has the other row of each pair; it is None for single keys."""
         self._column, self._rows, self._others = column, rows, others
 
     def __len__(self) -> int:

@@ -72,11 +72,7 @@ def split_stratified(
 def stratified_counts(
     hashes: npt.NDArray[np.uint64], labels: npt.NDArray[np.int32], ratios: Mapping[str, Fraction]
 ) -> npt.NDArray[np.int64]:
-    """Return the number of examples of each label in each split; see split_stratified.
-
-    Returns:
-        int64[number of different labels, in ascending order, number of splits].
-    """
+    """Return int64[different labels, ascending; splits], the number of examples of each; see split_stratified."""
     return _shares(hashes, labels, np.lexsort((hashes, labels)), ratios)
 
 
