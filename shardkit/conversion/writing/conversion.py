@@ -99,15 +99,21 @@ class Conversion:
 
     def submit(self) -> None:
         """Begin the conversion as a job that goes on without this process."""
-        self._into_output(partial(self._submit, engine_without_driver(self.executor)))
+        engine = engine_without_driver(self.executor)
+        self.begin(submit=lambda task: engine.submit_job(task, self.listener))
 
-    def begin(self, token: str) -> ConversionTask:
-        """Claim the output for a job without a driver, and return what its steps need; see run."""
+    def begin(
+        self, token: str | None = None, submit: Callable[[ConversionTask], None] = lambda _: None
+    ) -> ConversionTask:
+        """Claim the output for a job without a driver; submit, and return, what its steps need."""
 
         def begun(source: Source, output: Folder, run: Run) -> ConversionTask:
-            task = self._detached(source, output, run)
+            self._begin(source, output, Notes())
+            output.remove(FAILURE)  # of an earlier run
+            task = self._task(source, output, run, None, is_detached=True)
             with run.left():
-                return task
+                submit(task)
+            return task
 
         return self._into_output(begun, token)
 
@@ -187,16 +193,6 @@ class Conversion:
         )
         names = inventory_tasks.read_part_names(output, task.num_groups)
         task.steps.refuse_seen(names, Fence(output, run.token, is_remote=True))
-
-    def _submit(self, engine: Engine, source: Source, output: Folder, run: Run) -> None:
-        task = self._detached(source, output, run)
-        with run.left():
-            engine.submit_job(task, self.listener)
-
-    def _detached(self, source: Source, output: Folder, run: Run) -> ConversionTask:
-        self._begin(source, output, Notes())
-        output.remove(FAILURE)  # of an earlier run
-        return self._task(source, output, run, None, is_detached=True)
 
     def _begin(self, source: Source, output: Folder, notes: Notes) -> WorkersNotes:
         """Remove what an earlier run has left of its results, except what this one goes on with."""

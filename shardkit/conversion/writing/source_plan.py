@@ -50,28 +50,6 @@ def chooses_reading(source_options: SourceOptions, options: ConvertOptions) -> b
     return is_stated or source_options.layout is not None or options.classes is not None
 
 
-def plan_source(
-    source_url: str,
-    source_options: SourceOptions,
-    options: ConvertOptions,
-    executor: ThreadExecutor | Engine,
-    listener: ProgressListener,
-    call: Call | None = None,
-    addition: Addition | None = None,
-    *,
-    explain: bool = False,
-) -> Plan:
-    """Plan the conversion of a source without an output folder; see planned_source.
-
-    With `explain`, the plan says why the source's layout was chosen.
-    """
-    with planned_source(source_url, source_options, options, executor, listener, call, addition) as (source, plan):
-        if not explain:
-            return plan
-        reasons = explained(source, source_options, plan.num_examples, len(plan.classes))
-        return replace(plan, layout_reasons=reasons)
-
-
 @contextlib.contextmanager
 def planned_source(
     source_url: str,
@@ -81,10 +59,13 @@ def planned_source(
     listener: ProgressListener,
     call: Call | None = None,
     addition: Addition | None = None,
+    *,
+    explain: bool = False,
 ) -> Iterator[tuple[Source, Plan]]:
     """Plan the conversion of a source without an output folder; its images can be read inside the block.
 
-    Images that listing had to unpack lie in a work folder, which is removed at the end. See `ConversionSteps.plan`.
+    With `explain`, the plan says why the source's layout was chosen. Images that listing had to unpack lie in a work
+    folder, which is removed at the end. See `ConversionSteps.plan`.
     """
     is_explicit = chooses_reading(source_options, options)
     with work_folder(executor.temp_location) as work:
@@ -97,4 +78,8 @@ def planned_source(
         if addition is not None:
             addition.check_features(features_of(source.schema))
             earlier = addition.earlier(source, inventory, options)
-        yield source, plan_inventory(inventory, options, listener, call, earlier, is_explicit=is_explicit)
+        plan = plan_inventory(inventory, options, listener, call, earlier, is_explicit=is_explicit)
+        if explain:
+            reasons = explained(source, source_options, plan.num_examples, len(plan.classes))
+            plan = replace(plan, layout_reasons=reasons)
+        yield source, plan
