@@ -203,19 +203,19 @@ def _rows(part: tuple[int, PartGroup], sources: Mapping[int, Settled]) -> Iterat
         yield number, listing
 
 
-_Totals = tuple[dict[str, int], list[tuple[int, str]]]
+_Totals = tuple[dict[str, int], dict[int, str]]
 
 
 def _totals(numbered: tuple[int, Listing]) -> Iterator[tuple[int, _Totals]]:
     number, listing = numbered
     if listing.skipped or listing.classes:
-        yield number, (dict(listing.skipped), sorted(listing.classes.items()))
+        yield number, (listing.skipped, listing.classes)
 
 
 def _prove(settled: Settled, totals: Mapping[int, Iterable[_Totals]]) -> tuple[int, ReadSource]:
     whole = ListingTotals({}, {})
     for skipped, classes in totals[settled.at]:
-        whole.add(skipped, classes)
+        whole.add(skipped, classes.items())
     whole = ListingTotals(dict(sorted(whole.skipped.items())), whole.classes)
     settled.source.check_accounts(whole.skipped)
     settled.source.check_classes(whole.classes)

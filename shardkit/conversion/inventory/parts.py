@@ -116,13 +116,6 @@ def find_part(output: Folder, name: str) -> pa.Table | None:
         return reader.read_all()
 
 
-def write_part(
-    output: Folder, name: str, table: pa.Table, listing: Listing, before_rename: Callable[[], None] | None = None
-) -> None:
-    """Write a part into the work folder."""
-    write_rows(output, part_path(name), table, listing, before_rename)
-
-
 def part_path(name: str) -> str:
     """Return the path of a part, given its name."""
     return f"{PARTS}/{name}"
@@ -140,7 +133,7 @@ def write_rows(
     totals: Listing | ListingTotals,
     before_rename: Callable[[], None] | None = None,
 ) -> None:
-    """Write rows and the totals of their listings as one file; see write_part."""
+    """Write rows and the totals of their listings as one file: a part or a merged one."""
     metadata = {_TOTALS_KEY: _totals_json(totals), _HOST_KEY: platform.node().encode()}
     described = table.replace_schema_metadata(metadata)
     with (

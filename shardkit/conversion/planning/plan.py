@@ -15,14 +15,13 @@ from shardkit import software
 from shardkit.conversion.inventory.columns import INVENTORY_SCHEMA, features_of
 from shardkit.conversion.inventory.inventory import Inventory
 from shardkit.conversion.inventory.table import Column, decisive_columns, fingerprint, plain_type, rows_digest
-from shardkit.conversion.planning.assign_shards import assign_shards, sort_by
+from shardkit.conversion.planning.assign_shards import assign_shards, measure_balance, sort_by
 from shardkit.conversion.planning.checks.all_checks import check_relations, collect_findings
 from shardkit.conversion.planning.checks.finding import Finding
 from shardkit.conversion.planning.checks.losses import sample_range
 from shardkit.conversion.planning.choosing import choose_examples
 from shardkit.conversion.planning.earlier_examples import EarlierExamples, num_shared_groups
 from shardkit.conversion.planning.labels import ExampleLabels
-from shardkit.conversion.planning.measure_balance import measure_balance
 from shardkit.conversion.planning.rows import Rows, count_codes, gather, group_rows
 from shardkit.conversion.planning.rules import PLAN_VERSION_KEY
 from shardkit.conversion.planning.sizing import choose_num_shards

@@ -36,6 +36,11 @@ def gather(
     return gathered
 
 
+def run_starts(numbers: npt.NDArray[np.signedinteger[Any]]) -> npt.NDArray[np.intp]:
+    """Return the starts of the runs of equal numbers."""
+    return np.flatnonzero(np.concatenate(([True], numbers[1:] != numbers[:-1])))
+
+
 def group_rows(
     codes: npt.NDArray[np.signedinteger[Any]], num_codes: int, *, first: int = 0
 ) -> npt.NDArray[np.signedinteger[Any]]:

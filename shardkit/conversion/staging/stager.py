@@ -214,7 +214,7 @@ class Stager:
             digest = hashlib.blake2b(columns_digest(table.columns), digest_size=16)
             digest.update(canonical_json(schema.names))
             name = f"{digest.hexdigest()}-{len(table)}.arrow"
-            retried(lambda: parts.write_part(self._output, name, table, Listing(schema)))
+            retried(lambda: parts.write_rows(self._output, parts.part_path(name), table, Listing(schema)))
         reading = next(iter(self._readings), "")
         self._begin()
         return StagedPart(name, kind or "", reading, key)

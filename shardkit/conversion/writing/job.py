@@ -171,7 +171,7 @@ class InventoryTask:
                 if recovered:
                     recovered_rows(output).write(fence, _item(batch_id), recovered)  # before the part forgets it
                     parts.rewrite_part(output)
-                retried(partial(parts.write_part, output, name, table, listing, fence.check))
+                retried(partial(parts.write_rows, output, parts.part_path(name), table, listing, fence.check))
             _count_checked(table)
         else:
             table = there

@@ -8,6 +8,7 @@ import hashlib
 import io
 from collections import Counter
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, BinaryIO
 
 import pyarrow as pa
@@ -83,7 +84,8 @@ class WriteJob:
         shards is still written. Only StaleRunError and StoreError are raised: other shards would fail likewise.
         """
         try:
-            return [retried(lambda: self._write_unless_done(task, fence))]
+            done = partial(find_finished_shard, fence.folder, task.name, task.plan_digest)
+            return [retried(lambda: done() or _write(self, task, fence))]
         except (StaleRunError, StoreError):
             raise
         except (DataError, OSError, MemoryError) as error:
@@ -93,10 +95,6 @@ class WriteJob:
                 fault, text = error.exit_code, str(error)
             report_error(task, with_host(text, fence), fault, fence)
         return []
-
-    def _write_unless_done(self, task: ShardTask, fence: Fence) -> FinishedShard:
-        found = find_finished_shard(fence.folder, task.name, task.plan_digest)
-        return found or _write(self, task, fence)
 
 
 def _write(job: WriteJob, task: ShardTask, fence: Fence) -> FinishedShard:

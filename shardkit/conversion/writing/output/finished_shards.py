@@ -76,11 +76,9 @@ class FinishedShard:
 def write_summaries(rows: Iterable[SummaryRow], plan_digest: str, fence: Fence) -> None:
     """Add the shards that this run has written to those of earlier runs of the plan."""
     known = dict.fromkeys([*_read_rows(fence.folder, plan_digest), *rows])
-    columns = zip(*known, strict=True) if known else [()] * len(_SCHEMA)
-    arrays = [pa.array(column, type_) for column, type_ in zip(columns, _SCHEMA.types, strict=True)]
-    out = io.BytesIO()
-    schema = _SCHEMA.with_metadata({_DIGEST_KEY: plan_digest.encode()})
-    pq.write_table(pa.Table.from_arrays(arrays, schema=schema), out, compression="zstd")
+    schema, out = _SCHEMA.with_metadata({_DIGEST_KEY: plan_digest.encode()}), io.BytesIO()
+    table = pa.Table.from_pylist([dict(zip(schema.names, row, strict=True)) for row in known], schema)
+    pq.write_table(table, out, compression="zstd")
     fence.write(SUMMARIES, out.getvalue())
 
 

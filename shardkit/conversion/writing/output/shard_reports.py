@@ -52,9 +52,13 @@ def error_path(name: naming.ShardName) -> str:
 
 def late_rejects(output: Folder, plan_digest: str) -> list[Reject]:
     """Return the examples that the writers of a plan rejected, in the order of the shards' names."""
-    names = [entry.name for entry in output.scan(REPORTS)]
-    reports = [_read_report(output, name) for name in names if _is_rejects(name)]
-    return [late for report in reports if report.plan_digest == plan_digest for late in report.rejected]
+    return [late for one in _rejects(output).values() if one.plan_digest == plan_digest for late in one.rejected]
+
+
+def _rejects(output: Folder) -> dict[str, ShardReport]:
+    """Return the reports with rejects, by the shards' names without ending."""
+    names = [entry.name for entry in output.scan(REPORTS) if _is_rejects(entry.name)]
+    return {name.removesuffix(".json"): _read_report(output, name) for name in names}
 
 
 class LateRejectsCount:
@@ -113,12 +117,8 @@ def remove_stale_reports(output: Folder, finished: Iterable[naming.ShardName]) -
 
 def shards_with_rejects(output: Folder, reason: str) -> set[str]:
     """Return the names without ending of the shards whose writers rejected an example for a reason."""
-    names = [entry.name for entry in output.scan(REPORTS) if _is_rejects(entry.name)]
-    return {
-        name.removesuffix(".json")
-        for name in names
-        if any(one.reason == reason for one in _read_report(output, name).rejected)
-    }
+    found = _rejects(output)
+    return {stem for stem, report in found.items() if any(one.reason == reason for one in report.rejected)}
 
 
 def forget_shards_with_rejects(output: Folder, reason: str) -> None:
