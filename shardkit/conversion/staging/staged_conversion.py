@@ -33,11 +33,9 @@ from shardkit.naming import MANIFEST, printable
 from shardkit.options.groups import ConvertOptions
 from shardkit.parallel.progress import Logged, ProgressListener
 from shardkit.parallel.run_token import Fence, Run, refuse_live
-from shardkit.sources.claim import Claim
 from shardkit.sources.columns import CONTENT_SHA256, GROUP, MASK_SHA256
 from shardkit.sources.listing import Listing, Source
-from shardkit.sources.readings.values import Reading
-from shardkit.sources.used_files import UsedFile
+from shardkit.sources.recognising.wrapped_source import WrappedSource
 from shardkit.storage import Folder, LocalFolder, open_folder, os_errors_as, remove_temporaries
 from shardkit.storage.kernel_locks import locked
 from shardkit.storage.retry import retried
@@ -66,62 +64,50 @@ class ReadSource(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class StagedSource(Source):
-    """The images that the rows of a PCollection gave, in the work folder of the output."""
+class _Rows(Source):
+    """The rows of a PCollection that no known source was read into. They are in the inventory already."""
 
-    folder: Folder  # the output folder, which paths start at
-    kind: Kind  # what is annotated
-    read: ReadSource | None = None  # the source that the rows were read from; None if it is not known
+    folder: Folder
 
     @property
     def layout(self) -> str:
-        return TITLE if self.read is None else self.read.source.layout
-
-    @property
-    def classes(self) -> tuple[str, ...] | None:
-        return None if self.read is None else self.read.source.classes
-
-    @property
-    def origin(self) -> str | None:
-        return None if self.read is None else self.read.source.origin
-
-    @property
-    def used_files(self) -> tuple[UsedFile, ...]:
-        return () if self.read is None else self.read.source.used_files
-
-    @property
-    def claims(self) -> tuple[Claim, ...]:
-        return () if self.read is None else self.read.source.claims
-
-    @property
-    def reading(self) -> Reading | None:
-        return None if self.read is None else self.read.source.reading
-
-    @property
-    def removed_before(self) -> tuple[str, ...]:
-        return () if self.read is None else self.read.source.removed_before
-
-    def refuse_changed(self) -> None:
-        if self.read is not None:
-            self.read.source.refuse_changed()
-
-    def withdrawn(self) -> pa.Table | None:
-        return None if self.read is None else self.read.source.withdrawn()
-
-    @property
-    def schema(self) -> pa.Schema:
-        return staged_schema(self.kind)
+        return TITLE
 
     def describe(self) -> str:
         return f"{self.folder.url}: images of a PCollection"
 
     def parts(self) -> Sequence[Any]:
-        """See Source; the rows are in the inventory already."""
         return ()
 
     def list_part(self, part: Any, batch_rows: int) -> Iterator[Listing]:
         del part, batch_rows
         return iter(())
+
+
+@dataclass(frozen=True, slots=True)
+class StagedSource(WrappedSource):
+    """The images that the rows of a PCollection gave, in the work folder of the output, which paths start at."""
+
+    kind: Kind  # what is annotated
+
+    @classmethod
+    def of(cls, output: Folder, read: ReadSource | None = None, kind: Kind = "label") -> "StagedSource":
+        """Return the source of rows that were read from one; None if that is not known."""
+        return cls(output, _Rows(output) if read is None else read.source, kind)
+
+    @property
+    def schema(self) -> pa.Schema:
+        return staged_schema(self.kind)
+
+    @property
+    def origin(self) -> str | None:
+        return self.inner.origin
+
+    def refuse_changed(self) -> None:
+        self.inner.refuse_changed()
+
+    def withdrawn(self) -> pa.Table | None:
+        return self.inner.withdrawn()
 
 
 def merge_equal_rows(table: pa.Table) -> pa.Table:
@@ -225,7 +211,7 @@ class StagedConversion:
 
     def _planned(self, output: Folder) -> list[ShardTask]:
         kinds = {one.kind: one.key for one in sorted(self.staged, reverse=True) if one.kind}
-        source = StagedSource(output, merged_kind(kinds) or "label", self.read)
+        source = StagedSource.of(output, self.read, merged_kind(kinds) or "label")
         is_there = output.stat(MANIFEST) is not None
         if is_there and not self.overwrite and not parts.part_names(output):  # refused and tried again by the engine
             raise outputs.converted_differently(output.url, outputs.SOURCE_CHANGED)
@@ -257,14 +243,14 @@ class StagedConversion:
 
     def write(self, shard: ShardTask, fence: Fence) -> list[SummaryRow]:
         """Write a shard, unless it is finished; see `WriteJob.write`."""
-        return self._steps(StagedSource(fence.folder, "label")).write(shard, fence)
+        return self._steps(StagedSource.of(fence.folder)).write(shard, fence)
 
     def publish(self, summaries: Iterable[SummaryRow]) -> None:
         """Check the finished shards, write the manifest, and remove what was staged."""
         output = open_folder(self.output_url)
         with os_errors_as("write into the output", output.url), locked(output):
             if output.stat(MANIFEST) is None:
-                steps, fence = self._steps(StagedSource(output, "label", self.read)), self._fence(output)
+                steps, fence = self._steps(StagedSource.of(output, self.read)), self._fence(output)
                 steps.write_summaries(summaries, fence)
                 steps.publish(fence)
             Run(output, self.run).finish()
