@@ -15,8 +15,7 @@ import google_crc32c
 import pyarrow as pa
 
 from shardkit.archives.uris import Place, place_of
-from shardkit.conversion.inventory.columns import MASK_PATH
-from shardkit.conversion.inventory.staged_images import MASK_URI, URI
+from shardkit.conversion.inventory.columns import MASK_PATH, MASK_URI, URI
 from shardkit.dataset import example
 from shardkit.dataset.features import IMAGE, MASK
 from shardkit.dataset.tfrecord import HEADER_BYTES, read_record

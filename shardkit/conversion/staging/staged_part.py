@@ -17,8 +17,7 @@ import pyarrow.compute as pc
 
 from shardkit import naming, software
 from shardkit.conversion.inventory import parts
-from shardkit.conversion.inventory.columns import inventory_schema
-from shardkit.conversion.inventory.staged_images import STAGED_FIELDS, STORED_BYTES, URI
+from shardkit.conversion.inventory.columns import STAGED_FIELDS, STORED, URI, inventory_schema
 from shardkit.conversion.staging.kinds import Kind, columns_of
 from shardkit.dataset.foreign.inferring import LayoutOverrides
 from shardkit.errors import StaleRunError
@@ -122,7 +121,7 @@ class StagedBefore:
 def _read(output: Folder, folder: str, columns: list[str], name: str) -> pa.Table:
     """Return the rows of a part with an image in a folder; none of a part of another conversion."""
     table, _ = parts.read_parts(output, [name])
-    if STORED_BYTES.name not in table.column_names:
+    if STORED.name not in table.column_names:
         return pa.schema([PATH, CONTENT_SHA256]).empty_table()
     is_read_again = pc.and_(pc.is_valid(table[URI.name]), pc.is_valid(table[CONTENT_SHA256.name]))
     is_read_again = pc.and_(is_read_again, pc.is_null(table["reason"]))

@@ -17,18 +17,13 @@ import pyarrow as pa
 from shardkit import images
 from shardkit.conversion.inventory import parts
 from shardkit.conversion.inventory.checking import check_file, rejected_row
-from shardkit.conversion.inventory.columns import Reject, info_of, place_boxes
-from shardkit.conversion.inventory.staged_images import (
+from shardkit.conversion.inventory.columns import (
     MASK_URI,
-    STORED_BYTES,
-    STORED_CHANGES,
-    STORED_CRC32C,
-    STORED_FIELDS,
-    STORED_HEIGHT,
-    STORED_MASK_BYTES,
-    STORED_WIDTH,
+    STORED,
     URI,
-    is_staged,
+    Reject,
+    info_of,
+    place_boxes,
 )
 from shardkit.conversion.inventory.table import columns_digest
 from shardkit.conversion.staging.kinds import Kind, merged_kind, text_of_checked
@@ -68,7 +63,7 @@ FILE_BYTES = 64 << 20  # 64 MiB of stored images: held in memory until they are 
 FILE_ROWS = 1 << 14
 # What is known of an image and its mask once both are staged, whatever the row says of them.
 OF_IMAGE = [
-    *(field.name for field in [*STORED_FIELDS, *CHECKED_FIELDS]),
+    *(field.name for field in [PATH, OFFSET, STORED, *CHECKED_FIELDS]),
     MASK_SHA256.name,
     LAST_CLASS.name,
     NUM_CLIPPED.name,
@@ -157,7 +152,7 @@ class Stager:
             bad_boxes = place_boxes(row, info_of(row))
         if given.uri is not None:
             row |= {URI.name: given.uri, MASK_URI.name: given.mask_uri}
-        elif row.get(STORED_BYTES.name) is None:
+        elif row.get(STORED.name) is None:
             self._store(given, row)
         self._known[content, mask_content] = {name: row[name] for name in OF_IMAGE if name in row}
         return bad_boxes
@@ -176,19 +171,23 @@ class Stager:
         row |= {
             PATH.name: None,  # the file has no name yet
             OFFSET.name: self.num_bytes,
-            STORED_BYTES.name: len(image.data),
-            STORED_MASK_BYTES.name: len(mask),
-            STORED_CRC32C.name: google_crc32c.extend(google_crc32c.value(image.data), mask),
-            STORED_WIDTH.name: image.width,
-            STORED_HEIGHT.name: image.height,
-            STORED_CHANGES.name: ",".join(image.changes),
+            STORED.name: {
+                "num_bytes": len(image.data),
+                "mask_bytes": len(mask),
+                "crc32c": google_crc32c.extend(google_crc32c.value(image.data), mask),
+                "width": image.width,
+                "height": image.height,
+                "changes": image.changes,
+            },
         }
         self._images += [image.data, mask]
         self.num_bytes += len(image.data) + len(mask)
 
     def _found_before(self, content: bytes, mask_content: bytes | None) -> dict[str, Any] | None:
         for one in self._before.find(content) if self._before else ():
-            has_all = not self._options.thumbnails or is_staged(one) or one.get(THUMBNAIL.name) is not None
+            has_all = not self._options.thumbnails or any(
+                one.get(name) is not None for name in (STORED.name, THUMBNAIL.name)
+            )
             if has_all and one.get(MASK_SHA256.name) == mask_content:
                 return one
         return None
@@ -208,7 +207,7 @@ class Stager:
             refuse_ended(self._output)
             path = self._write_images() if self._images else None
             for row in self._rows:
-                if row.get(STORED_BYTES.name) is not None and row[PATH.name] is None:
+                if row.get(STORED.name) is not None and row[PATH.name] is None:
                     row[PATH.name] = path
             table = pa.Table.from_pylist(self._rows, schema)
             digest = hashlib.blake2b(columns_digest(table.columns), digest_size=16)

@@ -75,7 +75,7 @@ def test_images_in_another_form_are_staged_again(output):
     staged(output, ROWS)
     other = StagingOptions(Stored(resize=10), 1 << 20)
     table = staged(output, ROWS, options=other, before=StagedBefore(output, other.folder, OF_IMAGE))
-    assert set(table["stored_width"].to_pylist()) == {10}
+    assert {one["width"] for one in table["stored"].to_pylist()} == {10}
     assert len(files(output)) == 2
 
 
