@@ -43,15 +43,12 @@ def check_relations(
     chosen: ChosenExamples, options: ConvertOptions, appended_to: EarlierExamples | None
 ) -> tuple[Finding, ...]:
     """Return the findings about groups and copies, for `collect_findings`; what they need is large and freed then."""
-    good, labels, relations, split_of = chosen.good, chosen.labels, chosen.relations, chosen.split_of
-    found = (
-        *check_repeated(good, labels, relations, split_of, options),
-        *check_near_identical(good, labels, chosen.near, split_of, options),
-        *check_name_groups(good, labels, relations, split_of, options),
+    return (
+        *check_repeated(chosen, options),
+        *check_near_identical(chosen, options),
+        *check_name_groups(chosen, options),
+        *(() if appended_to is None else check_earlier(chosen, appended_to)),
     )
-    if appended_to is None:
-        return found
-    return *found, *check_earlier(good, relations, appended_to, [chosen.names[split] for split in split_of.tolist()])
 
 
 def collect_findings(
