@@ -43,26 +43,16 @@ SEARCHED_BYTES = 198
 PART_NAMES = f"{naming.WORK_FOLDER}/inventory.json"
 
 
+# Kinds of reports, each with a number of rows.
+LISTED = "listed"  # of the groups: the sum is the total of the checking phase
+REJECTED = "rejected-counts"  # of the batches with rejected rows
+# Of the batches with images that an earlier run rejected and that are good now. They stay until these are in a plan: a
+# run that is killed before that has changed the parts already.
+RECOVERED = "recovered-counts"
 # The number of a group, that of its batch, and whether that is its last: with these the driver finds missing batches.
 BatchId = tuple[int, int, bool]
 Batch = tuple[BatchId, Listing]
 NamedPart = tuple[BatchId, str]
-
-
-def listed_rows(work: Folder) -> Reports:
-    """Return the reports of the groups, with their numbers of rows: the sum is the total of the checking phase."""
-    return Reports(work, "listed")
-
-
-def rejected_rows(work: Folder) -> Reports:
-    """Return the reports of the batches with rejected rows, with their number."""
-    return Reports(work, "rejected-counts")
-
-
-def recovered_rows(work: Folder) -> Reports:
-    """Return the reports of the batches with images that an earlier run rejected and that are good now."""
-    # They stay until the images are in a plan: a run that is killed before that has changed the parts already.
-    return Reports(work, "recovered-counts")
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,8 +117,8 @@ def list_parts(
 def remove_earlier_results(work: Folder) -> None:
     """Remove the names and the counts of an earlier run: for a source without files, none are written."""
     work.remove(PART_NAMES)
-    listed_rows(work).remove()
-    rejected_rows(work).remove()
+    Reports(work, LISTED).remove()
+    Reports(work, REJECTED).remove()
 
 
 def is_taken(work: Folder) -> bool:

@@ -23,18 +23,18 @@ from shardkit.conversion.planning.plan_file import ShardTask
 from shardkit.conversion.writing.inventory_tasks import (
     DECODE_BATCH_ROWS,
     HEADER_BATCH_ROWS,
+    LISTED,
     PART_NAMES,
+    RECOVERED,
+    REJECTED,
     Batch,
     BatchId,
     NamedPart,
     PartGroup,
     list_parts,
-    listed_rows,
     part_groups,
     read_part_names,
-    recovered_rows,
     refuse_too_many,
-    rejected_rows,
     remove_earlier_results,
     writing_inventory,
 )
@@ -47,6 +47,7 @@ from shardkit.options.groups import ConvertOptions
 from shardkit.parallel.detached import has_published
 from shardkit.parallel.for_each import Executor, Guard, JobEnd, raise_failure, watched
 from shardkit.parallel.progress import Phase, ProgressListener, count
+from shardkit.parallel.reports import Reports
 from shardkit.parallel.run_token import Fence, Run
 from shardkit.parallel.threads import ThreadExecutor, taken
 from shardkit.sources import Listing, Source
@@ -110,7 +111,7 @@ class InventoryTask:
     def phase(self, listener: ProgressListener) -> Phase:
         work = self.guard.folder
         # All images are listed before the first one is decoded, so by then the sum of the listed rows is the total.
-        count_total = listed_rows(work).total if self.decodes else None
+        count_total = Reports(work, LISTED).total if self.decodes else None
         name = "checking" if self.decodes else "listing"
         return Phase(
             listener,
@@ -118,7 +119,7 @@ class InventoryTask:
             None,
             partial(parts.count_rows, work),
             count_total,
-            rejected_rows(work).total,
+            Reports(work, REJECTED).total,
         )
 
     def list_group(self, numbered: tuple[int, PartGroup], fence: Fence) -> Iterator[Batch]:
@@ -135,7 +136,7 @@ class InventoryTask:
             fence.check_sometimes()
             if following is None:
                 with writing_inventory(fence):
-                    listed_rows(fence.folder).write(fence, index, num_rows)
+                    Reports(fence.folder, LISTED).write(fence, index, num_rows)
             yield (index, number, following is None), listing
             if following is None:
                 return
@@ -169,7 +170,7 @@ class InventoryTask:
             fence.check()
             with writing_inventory(fence):
                 if recovered:
-                    recovered_rows(output).write(fence, _item(batch_id), recovered)  # before the part forgets it
+                    Reports(output, RECOVERED).write(fence, _item(batch_id), recovered)  # before the part forgets it
                     parts.rewrite_part(output)
                 retried(partial(parts.write_rows, output, parts.part_path(name), table, listing, fence.check))
             _count_checked(table)
@@ -177,7 +178,7 @@ class InventoryTask:
             table = there
         if num_rejected := len(table) - table["reason"].null_count:
             with writing_inventory(fence):
-                rejected_rows(output).write(fence, _item(batch_id), num_rejected)
+                Reports(output, REJECTED).write(fence, _item(batch_id), num_rejected)
         yield batch_id, name
 
     def write_part_names(self, names: Iterable[NamedPart], fence: Fence) -> None:

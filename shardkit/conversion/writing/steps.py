@@ -63,6 +63,7 @@ from shardkit.options.groups import ConvertOptions
 from shardkit.parallel.detached import end_run
 from shardkit.parallel.for_each import JobEnd
 from shardkit.parallel.progress import ProgressListener, count
+from shardkit.parallel.reports import Reports
 from shardkit.parallel.run_token import Fence
 from shardkit.reject_reasons import NARROW_BIT_DEPTH, UNREADABLE
 from shardkit.sources import Source
@@ -179,7 +180,7 @@ class ConversionSteps:
     def _write_rows(self, plan: Plan, notes: Notes) -> None:
         """Write the rows of the plan, unless an earlier run wrote the same; clear or refuse what else is there."""
         wanted = plan.description()
-        recovered = inventory_tasks.recovered_rows(self.output)
+        recovered = Reports(self.output, inventory_tasks.RECOVERED)
         has_recovered = recovered.total() > 0
         if not self.overwrite and outputs.refuse_different(self.output, wanted, has_recovered=has_recovered):
             raise AlreadyConvertedError({"num_shards": plan.num_shards})

@@ -12,6 +12,7 @@ from shardkit.conversion.writing.refusals import ListingCheck
 from shardkit.errors import DataError, MachineError
 from shardkit.options.groups import ConvertOptions
 from shardkit.parallel.for_each import Guard, raise_failure
+from shardkit.parallel.reports import Reports
 from shardkit.parallel.run_token import claimed
 from shardkit.sources import SourceOptions, visibility
 from shardkit.sources.opening import open_source
@@ -129,9 +130,9 @@ def test_rejected_images_are_counted_while_they_are_checked_and_again_by_a_resum
     for _ in range(2):
         with claimed(workers.work) as run:
             inventory_tasks.remove_earlier_results(workers.work)
-            assert inventory_tasks.rejected_rows(workers.work).total() == 0
+            assert Reports(workers.work, inventory_tasks.REJECTED).total() == 0
             workers.take(run)
-            assert inventory_tasks.rejected_rows(workers.work).total() == 2
+            assert Reports(workers.work, inventory_tasks.REJECTED).total() == 2
 
 
 def test_workers_of_an_ended_inventory_write_nothing(tmp_path):
