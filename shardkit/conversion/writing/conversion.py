@@ -6,7 +6,7 @@ refusals that need no decoding come before decoding; the manifest is written las
 
 import contextlib
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import TypeVar
 
@@ -44,7 +44,7 @@ from shardkit.naming import MANIFEST
 from shardkit.options.call import Call
 from shardkit.options.groups import ConvertOptions
 from shardkit.parallel.for_each import FAILURE, Guard, untold_failure, watched
-from shardkit.parallel.progress import Phase, ProgressListener, Silent, StagePhase, job_phase
+from shardkit.parallel.progress import Phase, ProgressListener, Silent
 from shardkit.parallel.run_token import Fence, Run, claimed
 from shardkit.parallel.threads import ThreadExecutor
 from shardkit.sources import Source, SourceOptions
@@ -179,18 +179,19 @@ class Conversion:
             planned = find_planned(output)  # of this run, written after an earlier dataset is removed
             return planned is not None and planned.run == run.token
 
-        phases = [
-            StagePhase(lambda: True, lambda: task.phase(self.listener)),
-            StagePhase(partial(inventory_tasks.is_taken, output), lambda: Phase(self.listener, "planning", None, int)),
-            StagePhase(is_planned, lambda: self._writing(output)),
-        ]
+        def planning() -> Phase | None:
+            if not inventory_tasks.is_taken(output):
+                return None
+            return Phase(self.listener, "planning", None, int, following=writing)
+
+        def writing() -> Phase | None:
+            return self._writing(output) if is_planned() else None
 
         def is_published() -> bool:
             return output.stat(MANIFEST) is not None and is_planned()
 
-        watched(
-            run, job_phase(phases), partial(engine.run_job, task), watch=workers_notes.pass_on, is_done=is_published
-        )
+        phase = replace(task.phase(self.listener), following=planning)
+        watched(run, phase, partial(engine.run_job, task), watch=workers_notes.pass_on, is_done=is_published)
         names = inventory_tasks.read_part_names(output, task.num_groups)
         task.steps.refuse_seen(names, Fence(output, run.token, is_remote=True))
 
