@@ -105,7 +105,7 @@ def drop_twins(good: Rows, rejected: pa.Table, earlier: EarlierExamples) -> tupl
     """Reject the rows whose bytes the dataset has; see `reject_rows`."""
     messages = {
         row: f"it has the same bytes as {min(splits.values()).key}, which is in the dataset"
-        for row, splits in twin_rows(good, earlier).items()
+        for row, splits in rows_of_contents(good, earlier.contents).items()
     }
     return reject_rows(good, rejected, messages)
 
@@ -137,17 +137,8 @@ def rows_with(column: pa.ChunkedArray, values: Collection[Any]) -> npt.NDArray[n
     return np.flatnonzero(pc.is_in(column, pa.array(list(values), type_)).to_numpy())
 
 
-def twin_rows(good: Rows, earlier: EarlierExamples) -> dict[int, Mapping[str, Twin]]:
-    """Return the rows whose bytes the dataset has, each with an example of it for each split that has them."""
-    return _rows_of_contents(good, earlier.contents)
-
-
-def near_rows(good: Rows, earlier: EarlierExamples) -> dict[int, Collection[str]]:
-    """Return the rows that are nearly identical to examples of the dataset, each with the splits of these."""
-    return _rows_of_contents(good, earlier.near)
-
-
-def _rows_of_contents(good: Rows, of_content: Mapping[bytes, T]) -> dict[int, T]:
+def rows_of_contents(good: Rows, of_content: Mapping[bytes, T]) -> dict[int, T]:
+    """Return the rows with a content in `EarlierExamples.contents` or `near`, each with what that says of it."""
     if not of_content:
         return {}
     contents = good["content_sha256"]
@@ -185,8 +176,8 @@ def forced_splits(
     """
     forced: dict[int, str] = {}
     if with_duplicates:
-        forced = {row: _first(splits) for row, splits in near_rows(good, earlier).items()}
-        forced |= {row: _first(splits) for row, splits in twin_rows(good, earlier).items()}
+        forced = {row: _first(splits) for row, splits in rows_of_contents(good, earlier.near).items()}
+        forced |= {row: _first(splits) for row, splits in rows_of_contents(good, earlier.contents).items()}
     if groups is not None and earlier.groups:
         rows = rows_with(groups, earlier.groups)
         names = groups.take(pa.array(rows)).to_pylist()
@@ -221,7 +212,7 @@ def drop_leaks(
     The source or a group has decided their split, so that they cannot follow their twin.
     """
     messages = {}
-    for row, splits in twin_rows(good, earlier).items():
+    for row, splits in rows_of_contents(good, earlier.contents).items():
         if (name := names[split_of[row]]) not in splits:
             split, twin = min(splits.items())
             messages[row] = f"it would be in {name!r}; the dataset has the same bytes in {split!r}: {twin.key}"

@@ -12,6 +12,7 @@ import json
 import platform
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from functools import lru_cache
 from itertools import islice
 from typing import Any, NamedTuple
 
@@ -190,16 +191,12 @@ def read_planned(output: Folder) -> PlannedDataset:
     return planned
 
 
-_facts: dict[str, tuple[tuple[str, ...], str]] = {}  # by the plan's digest, which says what they are
-
-
+@lru_cache(maxsize=16)
 def planned_facts(output: Folder, plan_digest: str) -> tuple[tuple[str, ...], str]:
     """Return the classes of a plan and its value of `bit_depth`; each worker process reads them once."""
-    if plan_digest not in _facts:
-        planned = read_planned(output)
-        _refuse_other_plan(f"{output.url}/{PATH}", planned.digest, plan_digest)
-        _facts[plan_digest] = tuple(planned.classes), planned.bit_depth
-    return _facts[plan_digest]
+    planned = read_planned(output)
+    _refuse_other_plan(f"{output.url}/{PATH}", planned.digest, plan_digest)
+    return tuple(planned.classes), planned.bit_depth
 
 
 def planned_shard_names(output: Folder) -> list[ShardName]:

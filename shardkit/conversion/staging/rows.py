@@ -71,6 +71,7 @@ class GivenRow(NamedTuple):
     checked: dict[str, Any] | None = None  # what an earlier step has found out about the image
     uri: str | None = None  # where the image, and its mask, can be read again
     mask_uri: str | None = None
+    reading: str = ""  # which features of a record were read
 
 
 def values_of(element: Any) -> dict[str, Any]:

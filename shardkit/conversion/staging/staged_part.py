@@ -46,7 +46,7 @@ class StagedPart(NamedTuple):
 
     name: str
     kind: str  # kind of the annotations
-    reading: str  # which features of records were read; see `records.ReadRecord`
+    reading: str  # which features of records were read; see `GivenRow`
     key: str
 
 

@@ -27,7 +27,7 @@ from shardkit.conversion.inventory.columns import (
 )
 from shardkit.conversion.inventory.table import columns_digest
 from shardkit.conversion.staging.kinds import Kind, merged_kind, text_of_checked
-from shardkit.conversion.staging.records import ReadRecord, RecordRows, refuse_readings
+from shardkit.conversion.staging.records import Read, RecordRows, refuse_readings
 from shardkit.conversion.staging.rows import GivenRow, RowReader, given_reject, values_of
 from shardkit.conversion.staging.staged_part import (
     STAGED,
@@ -110,18 +110,18 @@ class Stager:
         """Stage what waits for more records; yield what is rejected. Call it at the end of a bundle, before `flush`."""
         yield from self._add_records(self._records.flush())
 
-    def _add_records(self, records: Iterable[ReadRecord]) -> Iterator[Reject]:
-        for record in records:
-            if isinstance(record.row, GivenRow):
-                self._readings.setdefault(record.reading, record.key)
-                refuse_readings(self._readings)
-            yield from self._add(encodable_path(record.key), record.given)
+    def _add_records(self, records: Iterable[Read]) -> Iterator[Reject]:
+        for key, read in records:
+            yield from self._add(encodable_path(key), read)
 
     def _add(self, key: str, read: Callable[[], GivenRow]) -> Iterator[Reject]:
         row: dict[str, Any] = {"key": key, "source_bytes": 0, "mtime_ns": 0}
         try:
             given = read()
             row |= {"source_bytes": len(given.image), **given.columns}
+            if given.reading:
+                self._readings.setdefault(given.reading, key)
+                refuse_readings(self._readings)
             if given.kind not in self._kinds:
                 self._kinds[given.kind] = given.key
                 merged_kind(self._kinds)

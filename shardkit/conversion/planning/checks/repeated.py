@@ -15,7 +15,7 @@ import pyarrow.compute as pc
 from shardkit.conversion.inventory.columns import TARGET
 from shardkit.conversion.planning.checks.finding import Finding, Keys
 from shardkit.conversion.planning.choosing import ChosenExamples
-from shardkit.conversion.planning.earlier_examples import EarlierExamples, rows_with, twin_rows
+from shardkit.conversion.planning.earlier_examples import EarlierExamples, rows_of_contents, rows_with
 from shardkit.conversion.planning.labels import ExampleLabels
 from shardkit.conversion.planning.rows import Rows
 from shardkit.conversion.planning.splits import grouping
@@ -92,7 +92,7 @@ def check_earlier(chosen: ChosenExamples, earlier: EarlierExamples) -> Iterator[
 
 
 def _other_labels(good: Rows, earlier: EarlierExamples) -> Iterator[Finding]:
-    twins = twin_rows(good, earlier)
+    twins = rows_of_contents(good, earlier.contents)
     rows = sorted(twins)
     names = good["label_name"].take(pa.array(rows, pa.int64())).to_pylist()
     pairs = [
