@@ -80,8 +80,7 @@ class ReadImages(beam.PTransform):  # type: ignore[misc] # Beam is untyped
             CallError: An argument is wrong.
         """
         super().__init__()
-        self._sources, self._options = source_texts(source), read_given("ReadImages", options)
-        self._temp_location = None if temp_location is None else absolute_location(os.fspath(temp_location))
+        self._sources, self._settle = source_texts(source), _Settle.of(options, temp_location)
         self._has_rejects = False
 
     def with_rejects(self) -> "ReadImages":
@@ -93,11 +92,10 @@ class ReadImages(beam.PTransform):  # type: ignore[misc] # Beam is untyped
         return self
 
     def expand(self, pipeline: Any) -> Any:
-        settle = _Settle(self._options, self._temp_location)
         sources = pipeline | "Source" >> beam.Create(
             [(0, "", list(map(absolute_location, self._sources)))], reshuffle=False
         )
-        found = _read(sources | "Settle" >> beam.Map(settle))  # Settled
+        found = _read(sources | "Settle" >> beam.Map(self._settle))  # Settled
         return found if self._has_rejects else found.examples
 
 
@@ -119,17 +117,15 @@ class ReadAllImages(beam.PTransform):  # type: ignore[misc] # Beam is untyped
             CallError: An argument is wrong.
         """
         super().__init__()
-        self._options = read_given("ReadImages", options)
-        self._temp_location = None if temp_location is None else absolute_location(os.fspath(temp_location))
+        self._settle = _Settle.of(options, temp_location)
 
     def expand(self, folders: Any) -> Any:
-        settle = _Settle(self._options, self._temp_location)
         named = (
             folders
             | "ListFolders" >> beam.combiners.ToList()  # [str]
             | "Number" >> beam.FlatMap(_numbered)  # (number, prefix, [str])
         )
-        return _read(named | "SpreadFolders" >> beam.Reshuffle() | "Settle" >> beam.Map(settle))  # Settled
+        return _read(named | "SpreadFolders" >> beam.Reshuffle() | "Settle" >> beam.Map(self._settle))  # Settled
 
 
 def _numbered(folders: Iterable[str]) -> Iterator[tuple[int, str, list[str]]]:
@@ -173,6 +169,12 @@ class _Settle:
 
     options: dict[str, Any]
     temp_location: str | None
+
+    @classmethod
+    def of(cls, options: Mapping[str, Any], temp_location: _Path | None) -> "_Settle":
+        """Check the options of a transform."""
+        location = None if temp_location is None else absolute_location(os.fspath(temp_location))
+        return cls(read_given("ReadImages", options), location)
 
     def __call__(self, named: tuple[int, str, list[str]]) -> Settled:
         number, prefix, sources = named

@@ -11,13 +11,13 @@ from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from shardkit import naming, software
 from shardkit.conversion.inventory import parts
 from shardkit.conversion.inventory.columns import STAGED_FIELDS, STORED, URI, inventory_schema
+from shardkit.conversion.planning.splits.grouping import digest_prefixes
 from shardkit.conversion.staging.kinds import Kind, columns_of
 from shardkit.dataset.foreign.inferring import LayoutOverrides
 from shardkit.errors import StaleRunError
@@ -32,7 +32,6 @@ _BEGUN = f"{STAGED}/begun"
 _VERSION = 1
 # Each takes about 150 bytes in each worker process. Images beyond are staged again.
 MAX_IMAGES = 1 << 20
-_CONTENT_BYTES = 32
 
 
 def staged_schema(kind: Kind, *, thumbnails: bool = False) -> pa.Schema:
@@ -104,7 +103,8 @@ class StagedBefore:
             if num_rows >= MAX_IMAGES:
                 break
         self._table = pa.concat_tables(tables, promote_options="permissive") if tables else None
-        beginnings = np.concatenate([np.zeros(0, np.uint64), *map(_beginnings, tables)])
+        contents = [digest_prefixes(table[CONTENT_SHA256.name]) for table in tables]
+        beginnings = np.concatenate([np.zeros(0, np.uint64), *contents])
         self._order = np.argsort(beginnings, kind="stable")
         self._beginnings = beginnings[self._order]
 
@@ -135,9 +135,3 @@ def _read(output: Folder, folder: str, columns: list[str], name: str) -> pa.Tabl
     paths = table[PATH.name].cast(pa.string())  # of the type null where no image is stored
     is_stored = pc.fill_null(pc.starts_with(paths, folder), fill_value=False)
     return table.filter(pc.or_(is_stored, is_read_again))
-
-
-def _beginnings(table: pa.Table) -> npt.NDArray[np.uint64]:
-    """Return the first 8 bytes of each content hash."""
-    whole = b"".join(table[CONTENT_SHA256.name].to_pylist())
-    return np.frombuffer(whole, np.uint64)[:: _CONTENT_BYTES // 8]

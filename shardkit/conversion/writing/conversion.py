@@ -27,7 +27,7 @@ from shardkit.conversion.writing.job import (
 from shardkit.conversion.writing.output import output_folder as outputs
 from shardkit.conversion.writing.output.finished_shards import count_written
 from shardkit.conversion.writing.output.shard_reports import LateRejectsCount
-from shardkit.conversion.writing.refusals import ExistingDataset, refuse_output
+from shardkit.conversion.writing.refusals import refuse_output
 from shardkit.conversion.writing.reject_limit import (
     DEFAULT_MAX_REJECTED,
     REJECTED_IN_WORK,
@@ -204,7 +204,7 @@ class Conversion:
     def _task(
         self, source: Source, output: Folder, run: Run, notes: Notes | None, *, is_detached: bool = False
     ) -> ConversionTask:
-        existing = self._refuse_output(source, output)
+        existing = None if self.overwrite else refuse_output(output, source, self.options)
         is_explicit = self.takes_any_classes or chooses_reading(self.source_options, self.options)
         guard = Guard.of(run, self.executor, [source.folder], is_detached=is_detached)
         steps = ConversionSteps(
@@ -236,10 +236,3 @@ class Conversion:
             lambda: count_written(output, counts, bytes_per_image),
             count_rejected=lambda: num_rejected + late.count(),
         )
-
-    def _refuse_output(self, source: Source, output: Folder) -> ExistingDataset | None:
-        """Refuse an output that holds something else, before any image is decoded."""
-        if self.overwrite:
-            return None
-        there = refuse_output(output, source, self.options)
-        return None if there is None else ExistingDataset.of(there)

@@ -181,14 +181,14 @@ class InventoryTask:
                 Reports(output, REJECTED).write(fence, _item(batch_id), num_rejected)
         yield batch_id, name
 
-    def write_part_names(self, names: Iterable[NamedPart], fence: Fence) -> None:
-        """Write the names of all parts, for the driver."""
-        with writing_inventory(fence):
-            fence.write(PART_NAMES, json.dumps(sorted(names)).encode())
-
     def keep_names(self, names: Iterable[NamedPart]) -> None:
-        """Write the names of all parts, unless a step before has failed."""
-        self.guard.call_once(partial(self.write_part_names, names))
+        """Write the names of all parts, for the driver, unless a step before has failed."""
+
+        def write(fence: Fence) -> None:
+            with writing_inventory(fence):
+                fence.write(PART_NAMES, json.dumps(sorted(names)).encode())
+
+        self.guard.call_once(write)
 
     def runs_to_merge(self) -> list[list[str]]:
         """Return the runs of parts that workers merge for the one that plans; none of few parts."""

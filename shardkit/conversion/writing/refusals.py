@@ -43,13 +43,6 @@ from shardkit.sources.readings.values import Annotation, Reading
 from shardkit.storage import Folder
 
 
-def refuse_output(output: Folder, source: Source, options: ConvertOptions) -> Manifest | None:
-    """Refuse another conversion's output before the source is listed; return the finished dataset in it, or None."""
-    is_new = options.appended_to is None  # otherwise the dataset's classes come first
-    classes = fixed_classes(source.schema, options, source.classes) if is_new else None
-    return outputs.refuse_different(output, known_description(options, source.layout, classes))
-
-
 class ListingSummary(NamedTuple):
     """The summary of a part of a listing."""
 
@@ -88,6 +81,14 @@ class ExistingDataset:
         listed_before = range(self.num_files - self.num_bad_boxes, self.num_files + 1)
         if listed.num_rows not in listed_before or (self.classes is not None and not listed.names <= self.classes):
             raise outputs.converted_differently(self.url, outputs.SOURCE_CHANGED)
+
+
+def refuse_output(output: Folder, source: Source, options: ConvertOptions) -> ExistingDataset | None:
+    """Refuse another conversion's output before the source is listed; return the finished dataset in it, or None."""
+    is_new = options.appended_to is None  # otherwise the dataset's classes come first
+    classes = fixed_classes(source.schema, options, source.classes) if is_new else None
+    there = outputs.refuse_different(output, known_description(options, source.layout, classes))
+    return None if there is None else ExistingDataset.of(there)
 
 
 @dataclass(frozen=True, slots=True)

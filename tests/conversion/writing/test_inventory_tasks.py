@@ -41,7 +41,7 @@ class Workers:
         listed = [batch for group in self.groups for batch in work_on(job.list_group, group, self.work, run.token)]
         between()
         checked = [found for batch in listed for found in work_on(job.check_listing, batch, self.work, run.token)]
-        work_on(job.write_part_names, checked, self.work, run.token)
+        job.keep_names(checked)
         raise_failure(self.work)
         return read_parts(self.work, inventory_tasks.read_part_names(self.work, len(self.groups)))[0]
 
