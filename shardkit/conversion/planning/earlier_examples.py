@@ -101,13 +101,12 @@ def leave_out(good: Rows, rejected: pa.Table, earlier: EarlierExamples) -> tuple
     return good.filter(kept), rejected.filter(pc.invert(removed)), left_out
 
 
-def drop_twins(good: Rows, rejected: pa.Table, earlier: EarlierExamples) -> tuple[Rows, pa.Table]:
-    """Reject the rows whose bytes the dataset has; see `reject_rows`."""
-    messages = {
+def twin_messages(good: Rows, earlier: EarlierExamples) -> dict[int, str]:
+    """Return the rows whose bytes the dataset has, each with the message that rejects it."""
+    return {
         row: f"it has the same bytes as {min(splits.values()).key}, which is in the dataset"
         for row, splits in rows_of_contents(good, earlier.contents).items()
     }
-    return reject_rows(good, rejected, messages)
 
 
 def reject_rows(
@@ -200,14 +199,10 @@ def _first(splits: Collection[str]) -> str:
     return split_order(set(splits))[0]
 
 
-def drop_leaks(
-    good: Rows,
-    rejected: pa.Table,
-    earlier: EarlierExamples,
-    split_of: npt.NDArray[np.int32],
-    names: Sequence[str],
-) -> tuple[Rows, pa.Table]:
-    """Reject the rows whose bytes the dataset has in another split than theirs; see `reject_rows`.
+def leak_messages(
+    good: Rows, earlier: EarlierExamples, split_of: npt.NDArray[np.int32], names: Sequence[str]
+) -> dict[int, str]:
+    """Return the rows whose bytes the dataset has in another split than theirs, each with the message that rejects it.
 
     The source or a group has decided their split, so that they cannot follow their twin.
     """
@@ -216,4 +211,4 @@ def drop_leaks(
         if (name := names[split_of[row]]) not in splits:
             split, twin = min(splits.items())
             messages[row] = f"it would be in {name!r}; the dataset has the same bytes in {split!r}: {twin.key}"
-    return reject_rows(good, rejected, messages)
+    return messages
