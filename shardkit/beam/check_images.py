@@ -1,7 +1,6 @@
 """Check the images of a PCollection, as `WriteDataset` does, so that a pipeline can filter by what is found."""
 
 from collections.abc import Iterator
-from functools import partial
 from typing import Any
 
 import apache_beam as beam
@@ -75,12 +74,7 @@ class _Check(beam.DoFn):  # type: ignore[misc] # Beam is untyped
             return
         self._images.inc()
         self._bytes.inc(num_bytes)
-        as_hex = partial(_hex, row)
         facts = {name: row[name] for name in ("format", "width", "height")}
-        facts |= {"sha256": as_hex(CONTENT_SHA256.name), "perceptual_hash": as_hex(PERCEPTUAL_HASH.name)}
+        for name, field in (("sha256", CONTENT_SHA256), ("perceptual_hash", PERCEPTUAL_HASH)):
+            facts[name] = row[field.name].hex() if row.get(field.name) is not None else None
         yield Example(**values)._replace(num_bytes=num_bytes, checked=text, **facts)
-
-
-def _hex(row: dict[str, Any], name: str) -> str | None:
-    found = row.get(name)
-    return None if found is None else found.hex()

@@ -4,6 +4,7 @@ import os
 import secrets
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import apache_beam as beam
@@ -163,11 +164,8 @@ class StageImages(beam.DoFn):  # type: ignore[misc] # Beam is untyped
             outputs.refuse_foreign(self._output)
             begun = begin_staging(self._output)
             # A process may run a pipeline again, and publishing has removed the images of the first run.
-            self._before = self._shared.acquire(self._find_staged, tag=begun)
-
-    def _find_staged(self) -> StagedBefore:
-        """Return the images that are staged when a process starts; a retried bundle finds its own, too."""
-        return StagedBefore(self._output, self._options.folder, OF_IMAGE)
+            find_staged = partial(StagedBefore, self._output, self._options.folder, OF_IMAGE)
+            self._before = self._shared.acquire(find_staged, tag=begun)  # a retried bundle finds its own images, too
 
     def start_bundle(self) -> None:
         self._stager = Stager(self._output, self._options, self._before)

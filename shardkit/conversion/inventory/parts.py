@@ -271,11 +271,6 @@ def read_inventory(output: Folder, names: Sequence[str]) -> tuple[pa.Table, List
     return read_parts(output, names)
 
 
-def rewrite_part(output: Folder) -> None:
-    """Prepare to write a part again under its name: remove the merged files, which hold the earlier one."""
-    output.remove_tree(MERGED)
-
-
 def remove_parts(output: Folder) -> None:
     """Remove the whole inventory, so that all images are checked again."""
     output.remove_tree(MERGED)

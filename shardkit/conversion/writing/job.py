@@ -171,7 +171,7 @@ class InventoryTask:
             with writing_inventory(fence):
                 if recovered:
                     Reports(output, RECOVERED).write(fence, _item(batch_id), recovered)  # before the part forgets it
-                    parts.rewrite_part(output)
+                    output.remove_tree(parts.MERGED)  # which holds the earlier part of this name
                 retried(partial(parts.write_rows, output, parts.part_path(name), table, listing, fence.check))
             _count_checked(table)
         else:

@@ -27,7 +27,7 @@ from shardkit.conversion.inventory.columns import (
 from shardkit.conversion.inventory.source_files import ReadImage, Row, SourceFiles, read_image, read_mask
 from shardkit.conversion.planning.plan_file import ShardTask, read_shard_rows
 from shardkit.conversion.writing.output.finished_shards import FinishedShard, find_finished_shard
-from shardkit.conversion.writing.output.shard_reports import rejects_path, report_error, report_rejects
+from shardkit.conversion.writing.output.shard_reports import rejects_path, report
 from shardkit.dataset import example, tfrecord
 from shardkit.dataset.features import MASK, NO_LABEL
 from shardkit.dataset.index.file import SCHEMA as INDEX_SCHEMA
@@ -97,7 +97,7 @@ class WriteJob:
             fault, text = MachineError.exit_code, f"{fence.folder.url}/{task.name.records}: cannot write: {said}"
             if isinstance(error, ShardkitError):
                 fault, text = error.exit_code, str(error)
-            report_error(task, with_host(text, fence), fault, fence)
+            report(task, fence, error=with_host(text, fence), exit_code=fault)
         return []
 
 
@@ -162,7 +162,7 @@ def _write(job: WriteJob, task: ShardTask, fence: Fence) -> FinishedShard:
         records.flush()
     if late:
         # Before the done mark: a crash between the two writes the report again rather than losing it.
-        report_rejects(task, late, fence)
+        report(task, fence, late)
     elif output.stat(rejects_path(task.name)) is not None:
         output.remove(rejects_path(task.name))  # of a copy of this task that could not read what this one has read
     indexed_columns: dict[str, Any] = {field.name: [row.get(field.name) for row in indexed] for field in INDEX_SCHEMA}

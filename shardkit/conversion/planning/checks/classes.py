@@ -105,7 +105,7 @@ def check_names(classes: Sequence[str], *, is_explicit: bool) -> Iterator[Findin
     """Yield findings about names of classes that neither the user nor the source's format has listed."""
     alike: dict[str, list[str]] = {}
     for name in classes:
-        alike.setdefault(_normal(name), []).append(name)
+        alike.setdefault(_plain(name).translate(_LOOK_ALIKES), []).append(name)
     groups = [names for names in alike.values() if len(names) > 1]
     if groups:
         yield Finding(
@@ -138,10 +138,6 @@ def check_names(classes: Sequence[str], *, is_explicit: bool) -> Iterator[Findin
                 remedy=f"leave them out with {named('ignore')} if they are not classes",
                 names=odd,
             )
-
-
-def _normal(name: str) -> str:
-    return _plain(name).translate(_LOOK_ALIKES)
 
 
 def _plain(name: str) -> str:

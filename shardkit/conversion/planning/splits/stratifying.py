@@ -143,7 +143,7 @@ def _split_single_label(
     hashes: npt.NDArray[np.uint64], labels: npt.NDArray[np.int32], ratios: Mapping[str, Fraction], atomic_groups: _Ints
 ) -> npt.NDArray[np.int32]:
     dense = np.unique(labels, return_inverse=True)[1].ravel().astype(np.int32)
-    quotas = stratified_counts(hashes, dense, ratios)
+    quotas = stratified_counts(hashes, dense, np.lexsort((hashes, dense)), ratios)
     grouped = np.flatnonzero(atomic_groups >= 0)
     split_of = np.empty(len(labels), np.int32)
     placed = _greedy(

@@ -136,11 +136,7 @@ def _read_report(output: Folder, file_name: str) -> ShardReport:
     return ShardReport.from_bytes(output.read(f"{REPORTS}/{file_name}"))
 
 
-def report_rejects(task: ShardTask, rejected: Sequence[Reject], fence: Fence) -> None:
-    """Report the examples rejected while writing a shard."""
-    fence.write(rejects_path(task.name), ShardReport(fence.token, task.plan_digest, tuple(rejected)).to_bytes())
-
-
-def report_error(task: ShardTask, error: str, exit_code: int, fence: Fence) -> None:
-    """Report the error that ended the writing of a shard."""
-    fence.write(error_path(task.name), ShardReport(fence.token, task.plan_digest, (), error, exit_code).to_bytes())
+def report(task: ShardTask, fence: Fence, rejected: Sequence[Reject] = (), error: str = "", exit_code: int = 0) -> None:
+    """Report the examples rejected while writing a shard, or the error that ended it."""
+    path = error_path(task.name) if error else rejects_path(task.name)
+    fence.write(path, ShardReport(fence.token, task.plan_digest, tuple(rejected), error, exit_code).to_bytes())
