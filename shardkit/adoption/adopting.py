@@ -5,6 +5,7 @@ import json
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
+from functools import partial
 from typing import Any
 
 import pyarrow as pa
@@ -100,7 +101,7 @@ def adopt_files(given: Sequence[str], options: AdoptOptions, executor: Executor,
     lines = [f"records of {layout.family}", *described, f"splits    {split_line}"]
     listener.say("\n".join(lines + [f"warning   there are only {missing}" for missing in found.missing_shards()]))
     with work_folder(executor.temp_location) as work, claimed(work) as run:
-        scans = scan_files(ScanJob(records, layout), files, executor, run, listener)
+        scans = _scan_files(records, layout, files, executor, run, listener)
         merged = merge_scans(records, files, scans, layout, options.key_feature)
         classes = choose_classes(options.classes, own, found, layout, merged)
         listener.say("\n".join(found_lines(merged, classes, layout)))
@@ -123,33 +124,31 @@ def adopt_files(given: Sequence[str], options: AdoptOptions, executor: Executor,
     return root.url
 
 
-@dataclass(frozen=True, slots=True)
-class ScanJob:
-    """What each worker needs to scan files of a folder; small and pickled into the pipeline's graph."""
+def _scan(records: Folder, layout: RecordLayout, item: tuple[int, ForeignFile], fence: Fence) -> None:
+    """Scan the file of a number, and write what was found into the work folder."""
+    number, file = item
 
-    records: Folder
-    layout: RecordLayout
+    def read() -> Scan:
+        with records.open(file.path) as opened:
+            return scan_file(opened, layout)
 
-    def scan(self, item: tuple[int, ForeignFile], fence: Fence) -> None:
-        """Scan the file of a number, and write what was found into the work folder."""
-        number, file = item
-
-        def read() -> Scan:
-            with self.records.open(file.path) as opened:
-                return scan_file(opened, self.layout)
-
-        try:
-            scan = retried(read)
-        except OSError as error:
-            raise unreadable(f"{self.records.url}/{printable(file.path)}", error) from error
-        found = {_FOUND: json.dumps(asdict(scan.found)).encode()}
-        out = io.BytesIO()
-        pq.write_table(scan.rows.replace_schema_metadata(found), out, compression="zstd")
-        Reports(fence.folder, _KIND).write(fence, number, len(scan.rows), data=out.getvalue())
+    try:
+        scan = retried(read)
+    except OSError as error:
+        raise unreadable(f"{records.url}/{printable(file.path)}", error) from error
+    found = {_FOUND: json.dumps(asdict(scan.found)).encode()}
+    out = io.BytesIO()
+    pq.write_table(scan.rows.replace_schema_metadata(found), out, compression="zstd")
+    Reports(fence.folder, _KIND).write(fence, number, len(scan.rows), data=out.getvalue())
 
 
-def scan_files(
-    job: ScanJob, files: Sequence[ForeignFile], executor: Executor, run: Run, listener: ProgressListener
+def _scan_files(
+    records: Folder,
+    layout: RecordLayout,
+    files: Sequence[ForeignFile],
+    executor: Executor,
+    run: Run,
+    listener: ProgressListener,
 ) -> Callable[[], Iterator[Scan]]:
     """Scan files in parallel, the largest first; return what reads their scans one by one, in the files' order."""
     reports = Reports(run.folder, _KIND)
@@ -165,15 +164,15 @@ def scan_files(
 
     phase = Phase(listener, "scanning", None, reports.total, count_total=estimate)
     largest_first = sorted(enumerate(files), key=lambda one: -one[1].num_bytes)
-    for_each(executor, run, "ScanFiles", largest_first, job.scan, phase, reads=[job.records])
+    for_each(executor, run, "ScanFiles", largest_first, partial(_scan, records, layout), phase, reads=[records])
     paths = [report.path for report in reports.complete(len(files))]
-    return lambda: map(_read_scan, map(run.folder.read, paths))
 
+    def read(path: str) -> Scan:
+        table = pq.read_table(pa.BufferReader(run.folder.read(path)))
+        found = TypeAdapter(Found).validate_python(json.loads(table.schema.metadata[_FOUND]))
+        return Scan(table.replace_schema_metadata(None).cast(ROWS), found)
 
-def _read_scan(raw: bytes) -> Scan:
-    table = pq.read_table(pa.BufferReader(raw))
-    found = TypeAdapter(Found).validate_python(json.loads(table.schema.metadata[_FOUND]))
-    return Scan(table.replace_schema_metadata(None).cast(ROWS), found)
+    return lambda: map(read, paths)
 
 
 def _name_of(url: str) -> str:
