@@ -44,13 +44,12 @@ PART_NAMES = f"{naming.WORK_FOLDER}/inventory.json"
 
 
 # Kinds of reports, each with a number of rows.
-LISTED = "listed"  # of the groups: the sum is the total of the checking phase
+LISTED = "listed"  # of the groups, and the number of their batches: all rows are the total of the checking phase
 REJECTED = "rejected-counts"  # of the batches with rejected rows
 # Of the batches with images that an earlier run rejected and that are good now. They stay until these are in a plan: a
 # run that is killed before that has changed the parts already.
 RECOVERED = "recovered-counts"
-# The number of a group, that of its batch, and whether that is its last: with these the driver finds missing batches.
-BatchId = tuple[int, int, bool]
+BatchId = tuple[int, int]  # the number of a group, and that of its batch
 Batch = tuple[BatchId, Listing]
 NamedPart = tuple[BatchId, str]
 
@@ -137,10 +136,11 @@ def read_part_names(output: Folder, num_groups: int) -> list[str]:
     if output.stat(PART_NAMES) is not None:
         found = json.loads(output.read(PART_NAMES))
     batch_ids = {tuple(batch_id) for batch_id, _ in found}
-    num_batches = {group: batch + 1 for group, batch, is_last in batch_ids if is_last}
-    if len(num_batches) < num_groups or len(batch_ids) < sum(num_batches.values()):
+    listed = {report.item: report.numbers[1] for report in Reports(output, LISTED).found()}
+    num_checked = sum(all((group, batch) in batch_ids for batch in range(num)) for group, num in listed.items())
+    if num_checked < num_groups:
         raise MachineError(
-            f"{output.url}: workers checked {len(num_batches)} of {num_groups} parts of the source, "
+            f"{output.url}: workers checked {num_checked} of {num_groups} parts of the source, "
             f"{len(batch_ids)} batches in all, and reported no error for the rest; make sure that all of them reach "
             "this folder, and run the same command again to resume"
         )

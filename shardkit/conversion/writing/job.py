@@ -5,7 +5,6 @@ wires them, and results travel as files between them.
 """
 
 import contextlib
-import itertools
 import json
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -50,7 +49,7 @@ from shardkit.parallel.progress import Phase, ProgressListener, count
 from shardkit.parallel.reports import Reports
 from shardkit.parallel.run_token import Fence, Run
 from shardkit.parallel.threads import ThreadExecutor, taken
-from shardkit.sources import Listing, Source
+from shardkit.sources import Source
 from shardkit.sources.ignoring.ignoring_source import unmatched_notes
 from shardkit.sources.visibility import is_filled, refuse_unseen
 from shardkit.storage import Folder
@@ -123,24 +122,17 @@ class InventoryTask:
         )
 
     def list_group(self, numbered: tuple[int, PartGroup], fence: Fence) -> Iterator[Batch]:
-        """Yield the batches of a group of parts; every group has a last batch, which may be empty."""
+        """Yield the batches of a group of parts, and report their number."""
         index, group = numbered
         batch_rows = DECODE_BATCH_ROWS if self.decodes else HEADER_BATCH_ROWS
         self._refuse_unseen_source()
-        listings = list_parts(self.source, group, batch_rows, fence.check_sometimes)
-        ahead = next(listings, None) or Listing(self.source.schema)
-        num_rows = 0
-        for number in itertools.count():
-            listing, following = ahead, next(listings, None)
+        num_rows = num_batches = 0
+        for listing in list_parts(self.source, group, batch_rows, fence.check_sometimes):
             num_rows += len(listing.table())
-            fence.check_sometimes()
-            if following is None:
-                with writing_inventory(fence):
-                    Reports(fence.folder, LISTED).write(fence, index, num_rows)
-            yield (index, number, following is None), listing
-            if following is None:
-                return
-            ahead = following
+            yield (index, num_batches), listing
+            num_batches += 1
+        with writing_inventory(fence):
+            Reports(fence.folder, LISTED).write(fence, index, num_rows, num_batches)
 
     def summaries(self, batch: Batch) -> list[ListingSummary]:
         """Return what `prove` needs of a batch."""
@@ -244,7 +236,7 @@ class ConversionTask(InventoryTask):
 
 
 def _item(batch_id: BatchId) -> int:
-    group_index, batch_index, _ = batch_id
+    group_index, batch_index = batch_id
     return (group_index << 32) + batch_index
 
 
