@@ -111,15 +111,8 @@ class InventoryTask:
         work = self.guard.folder
         # All images are listed before the first one is decoded, so by then the sum of the listed rows is the total.
         count_total = Reports(work, LISTED).total if self.decodes else None
-        name = "checking" if self.decodes else "listing"
-        return Phase(
-            listener,
-            name,
-            None,
-            partial(parts.count_rows, work),
-            count_total,
-            Reports(work, REJECTED).total,
-        )
+        name, count_done = "checking" if self.decodes else "listing", partial(parts.count_rows, work)
+        return Phase(listener, name, None, count_done, count_total, Reports(work, REJECTED).total)
 
     def list_group(self, numbered: tuple[int, PartGroup], fence: Fence) -> Iterator[Batch]:
         """Yield the batches of a group of parts, and report their number."""
@@ -184,10 +177,8 @@ class InventoryTask:
 
     def runs_to_merge(self) -> list[list[str]]:
         """Return the runs of parts that workers merge for the one that plans; none of few parts."""
-        return (
-            self.guard.call_once(lambda fence: parts.runs_to_merge(read_part_names(fence.folder, self.num_groups)))
-            or []
-        )
+        runs = self.guard.call_once(lambda at: parts.runs_to_merge(read_part_names(at.folder, self.num_groups)))
+        return runs or []
 
     def merge(self, run: list[str], fence: Fence) -> None:
         with writing_inventory(fence):
