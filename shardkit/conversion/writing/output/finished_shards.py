@@ -108,11 +108,8 @@ def check_finished_shards(output: Folder, names: list[ShardName], plan_digest: s
     The proof of a shard that a run of this plan has written is that both files have the sizes in its writer's summary.
     For any other shard, its index is read: it names the plan, covers the shard, and the shard has its size.
     """
-    num_bytes = {entry.name: entry.num_bytes for entry in output.scan()}
-    known = _summarised(output, plan_digest, num_bytes)
-    return list(
-        read_many(lambda name: known.get(name.records) or check_finished_shard(output, name, plan_digest), names)
-    )
+    done = finished_shards(output, names, plan_digest)
+    return [done.get(name) or check_finished_shard(output, name, plan_digest) for name in names]
 
 
 def check_finished_shard(output: Folder, name: ShardName, plan_digest: str) -> FinishedShard:
@@ -138,15 +135,13 @@ def find_finished_shard(output: Folder, name: ShardName, plan_digest: str) -> Fi
         return None
 
 
-def finished_shards(output: Folder, names: Iterable[ShardName], plan_digest: str) -> set[ShardName]:
-    """Return the names of the shards that are done, by their summaries or else by their indexes."""
+def finished_shards(output: Folder, names: Iterable[ShardName], plan_digest: str) -> dict[ShardName, FinishedShard]:
+    """Return the shards that are done, by their summaries or else by their indexes."""
     there = {entry.name: entry.num_bytes for entry in output.scan()}
     listed = [name for name in names if name.records in there and name.index in there]
-    summarised = _summarised(output, plan_digest, there)
-    candidates = [name for name in listed if name.records not in summarised]
-    done = list(read_many(lambda name: find_finished_shard(output, name, plan_digest), candidates))
-    unfinished = {name for name, found in zip(candidates, done, strict=True) if found is None}
-    return set(listed) - unfinished
+    known = _summarised(output, plan_digest, there)
+    found = read_many(lambda name: known.get(name.records) or find_finished_shard(output, name, plan_digest), listed)
+    return {name: shard for name, shard in zip(listed, found, strict=True) if shard is not None}
 
 
 def count_written(output: Folder, num_examples: Mapping[ShardName, int], bytes_per_image: float | None = None) -> int:
