@@ -20,14 +20,7 @@ from shardkit.conversion.inventory.columns import MASK_PATH, MASK_URI, URI
 from shardkit.dataset import example
 from shardkit.dataset.features import IMAGE, MASK
 from shardkit.dataset.tfrecord import HEADER_BYTES, read_record
-from shardkit.errors import (
-    BombError,
-    MachineError,
-    RecordError,
-    ShardkitError,
-    SourceChangedError,
-    SpecialFileError,
-)
+from shardkit.errors import BombError, MachineError, RecordError, ShardkitError, SourceChangedError, SpecialFileError
 from shardkit.image_limits import MAX_FILE_BYTES
 from shardkit.images.info import BadImage, too_many_bytes
 from shardkit.options.words import convert_again, is_command_line, named

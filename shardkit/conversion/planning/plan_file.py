@@ -168,15 +168,8 @@ def find_planned(output: Folder) -> PlannedDataset | None:
         written["splits"] = [PlannedSplit(*split) for split in written["splits"]]
         rejected = rejected.cast(REJECTED_SCHEMA).replace_schema_metadata()
         return PlannedDataset(output, rejected=rejected, **written)
-    except (
-        pa.ArrowException,
-        OSError,
-        ValueError,
-        KeyError,
-        TypeError,
-        AttributeError,
-        RecursionError,
-    ):  # like shards without a plan
+    except (pa.ArrowException, OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError):
+        # Like shards without a plan.
         return None
 
 

@@ -17,14 +17,7 @@ import pyarrow as pa
 from shardkit import images
 from shardkit.conversion.inventory import parts
 from shardkit.conversion.inventory.checking import check_file, rejected_row
-from shardkit.conversion.inventory.columns import (
-    MASK_URI,
-    STORED,
-    URI,
-    Reject,
-    info_of,
-    place_boxes,
-)
+from shardkit.conversion.inventory.columns import MASK_URI, STORED, URI, Reject, info_of, place_boxes
 from shardkit.conversion.inventory.table import columns_digest
 from shardkit.conversion.staging.kinds import Kind, merged_kind, text_of_checked
 from shardkit.conversion.staging.records import Read, RecordRows, refuse_readings

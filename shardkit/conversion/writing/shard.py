@@ -32,13 +32,7 @@ from shardkit.dataset import example, tfrecord
 from shardkit.dataset.features import MASK, NO_LABEL
 from shardkit.dataset.index.file import SCHEMA as INDEX_SCHEMA
 from shardkit.dataset.index.file import ShardSummary, key_hashes, serialize_index
-from shardkit.errors import (
-    DataError,
-    MachineError,
-    ShardkitError,
-    StaleRunError,
-    StoreError,
-)
+from shardkit.errors import DataError, MachineError, ShardkitError, StaleRunError, StoreError
 from shardkit.image_limits import MAX_FILE_BYTES
 from shardkit.images.boxes import mask_orientation, move_objects, place_objects, upright_size
 from shardkit.images.gps import has_gps

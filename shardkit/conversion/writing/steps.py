@@ -49,11 +49,7 @@ from shardkit.conversion.writing.output.shard_reports import (
 )
 from shardkit.conversion.writing.publishing import copies_of_removed, publish
 from shardkit.conversion.writing.reject_limit import RejectLimit, enforce_limit
-from shardkit.conversion.writing.seen_rejects import (
-    as_converted,
-    refuse_rejects_of_workers,
-    refuse_seen_late_rejects,
-)
+from shardkit.conversion.writing.seen_rejects import as_converted, refuse_rejects_of_workers, refuse_seen_late_rejects
 from shardkit.conversion.writing.shard import WriteJob
 from shardkit.conversion.writing.step_notes import Notes, worker_notes, write_workers_log
 from shardkit.errors import MachineError

@@ -31,10 +31,7 @@ _FILLERS = {"data", "dataset", "folder", "image", "images", "img", "imgs", "part
 # The start of a file's name that may be its label: letters before the first digit or separator.
 _NAME_START = re.compile(r"([^\W\d_]{2,})[ ._-]*\d")
 _CAMERA_WORDS = {"dsc", "dscn", "frame", "image", "images", "img", "mvimg", "photo", "pic", "picture", "pxl", "scan"}
-_CERTAIN = (
-    DATASET_LAYOUT,
-    EXTRACTED_LAYOUT,
-)  # layouts whose classes were confirmed when the first source was converted
+_CERTAIN = (DATASET_LAYOUT, EXTRACTED_LAYOUT)  # whose classes were confirmed when the first source was converted
 _BETWEEN_WORDS = re.compile(r"[\s_]+")
 # Small letters of the Cyrillic and Greek alphabets that look like Latin ones.
 _LOOK_ALIKES = str.maketrans(
@@ -203,16 +200,15 @@ def check_mask_classes(good: Rows, classes: Sequence[str]) -> Iterator[Finding]:
 
 
 def _absent(split: str, what: str, absent: list[str], options: ConvertOptions) -> Finding:
-    sentence = f"{what}: {some(absent)}"
+    remedy, changes = "", tuple[Change, ...]()
     if options.splits.splits is None or split not in options.splits.splits:
-        return Finding(
-            "class_absent_from_split", "warns", sentence, names=absent, remedy="the source's own split lacks them"
-        )
-    if options.splits.split_by == "stratified":
+        remedy = "the source's own split lacks them"
+    elif options.splits.split_by == "stratified":
         remedy = "they have too few images or groups for the split's share: add some, or raise the share"
-        return Finding("class_absent_from_split", "warns", sentence, names=absent, remedy=remedy)
-    change = Change("every class gets its share, within one image", {"split_by": "stratified"})
-    return Finding("class_absent_from_split", "warns", sentence, names=absent, changes=(change,))
+    else:
+        changes = (Change("every class gets its share, within one image", {"split_by": "stratified"}),)
+    sentence = f"{what}: {some(absent)}"
+    return Finding("class_absent_from_split", "warns", sentence, names=absent, remedy=remedy, changes=changes)
 
 
 def share_of_classes(number: int, total: int, of_what: str = "") -> str:

@@ -20,25 +20,10 @@ _KINDS_SHOWN = 5
 _CLAIMS_SHOWN = 3  # files that are not used for the same reason
 # Files that describe images: one for each image is usual, as in exports of photo libraries.
 _DESCRIPTIONS = frozenset(
-    {
-        *(
-            ".csv",
-            ".db",
-            ".html",
-            ".ini",
-            ".json",
-            ".jsonl",
-            ".log",
-            ".lst",
-            ".mat",
-            ".md",
-            ".ndjson",
-            ".ods",
-            ".parquet",
-            ".pkl",
-        ),
-        *(".pkl", ".sqlite", ".tsv", ".txt", ".xlsx", ".xml", ".xmp", ".yaml", ".yml"),
-    }
+    (
+        *(".csv", ".db", ".html", ".ini", ".json", ".jsonl", ".log", ".lst", ".mat", ".md", ".ndjson", ".ods"),
+        *(".parquet", ".pkl", ".sqlite", ".tsv", ".txt", ".xlsx", ".xml", ".xmp", ".yaml", ".yml"),
+    )
 )
 
 

@@ -22,12 +22,7 @@ import numpy.typing as npt
 import pyarrow.compute as pc
 
 from shardkit.conversion.planning.labels import ExampleLabels
-from shardkit.conversion.planning.splits.splitting import (
-    GOLDEN,
-    split_by_hash,
-    split_stratified,
-    stratified_counts,
-)
+from shardkit.conversion.planning.splits.splitting import GOLDEN, split_by_hash, split_stratified, stratified_counts
 from shardkit.dataset.features import NO_LABEL
 from shardkit.hashing import COLUMN_BLOCK
 
