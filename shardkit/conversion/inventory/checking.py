@@ -5,6 +5,7 @@ times that they left open, and reject the files that are too large to read.
 """
 
 import hashlib
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import asdict, replace
 from functools import partial
@@ -39,7 +40,7 @@ from shardkit.sources.columns import (
     THUMBNAIL,
     UNMEASURED,
 )
-from shardkit.sources.listing import Listing, count_skipped
+from shardkit.sources.listing import Listing
 from shardkit.sources.walking import file_or_folder
 from shardkit.storage import Folder
 from shardkit.storage.retry import retried
@@ -71,13 +72,12 @@ def merge_listings(listings: Iterable[Listing], batch_rows: int) -> Iterator[Lis
 def _merged(listings: list[Listing]) -> Listing:
     if len(listings) == 1:
         return listings[0]
-    skipped, classes = dict[str, int](), dict[int, str]()
+    skipped, classes = Counter[str](), dict[int, str]()
     for listing in listings:
-        for kind, count in listing.skipped.items():
-            count_skipped(skipped, kind, count)
+        skipped.update(listing.skipped)
         classes |= listing.classes
     columns = pa.concat_tables([listing.table() for listing in listings])
-    return Listing(listings[0].schema, columns=columns, skipped=skipped, classes=classes)
+    return Listing(listings[0].schema, columns=columns, skipped=dict(skipped), classes=classes)
 
 
 def measure_files(folder: Folder, table: pa.Table, max_file_bytes: int = MAX_FILE_BYTES) -> pa.Table:

@@ -37,7 +37,7 @@ from shardkit.options.groups import ConvertOptions
 from shardkit.options.words import named, shown
 from shardkit.reject_reasons import BAD_BOX
 from shardkit.sources.columns import GROUP, UNLABELLED
-from shardkit.sources.listing import Source, count_skipped
+from shardkit.sources.listing import Source
 from shardkit.sources.readings.flags import origin_text
 from shardkit.sources.readings.values import Annotation, Reading
 from shardkit.storage import Folder
@@ -215,12 +215,10 @@ def _refuse_several_kinds(reading: Reading) -> None:
 
 def merge_summaries(parts: Sequence[ListingSummary]) -> ListingSummary:
     """Return the summary of several parts."""
-    counts: Counter[str | None] = Counter()
-    skipped: dict[str, int] = {}
+    counts, skipped = Counter[str | None](), Counter[str]()
     for part in parts:
         counts.update(part.split_counts)
-        for kind, count in part.skipped.items():
-            count_skipped(skipped, kind, count)
+        skipped.update(part.skipped)
     return ListingSummary(
         num_rows=sum(part.num_rows for part in parts),
         split_counts=counts,

@@ -7,10 +7,9 @@ before, and writing and publishing give the same files.
 
 import contextlib
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
-from typing import Protocol
 
 import pyarrow as pa
 
@@ -65,11 +64,7 @@ from shardkit.reject_reasons import NARROW_BIT_DEPTH, UNREADABLE
 from shardkit.sources import Source
 from shardkit.storage import Folder, os_errors_as, remove_temporaries
 
-
-class InventoryReader(Protocol):
-    """Reads the inventory that workers have taken: `InventoryTask.read`, or that of staged rows."""
-
-    def __call__(self, work: Folder, listener: ProgressListener, *, is_remote: bool) -> Inventory: ...
+InventoryReader = Callable[..., Inventory]  # `InventoryTask.read`, or the same for staged rows
 
 
 def plan_inventory(
