@@ -133,7 +133,7 @@ def take_inventory(tasks: Any) -> tuple[Any, Any]:
         | "SpreadBatches" >> beam.Reshuffle()  # Batch
         | "CheckImages" >> beam.FlatMap(_check, task, beam.pvalue.AsSingleton(proved))  # NamedPart
     )
-    taken = alone | "KeepNames" >> beam.Map(_keep_names, beam.pvalue.AsIter(names))  # the task
+    taken = alone | "KeepNames" >> beam.Map(InventoryTask.keep_names, beam.pvalue.AsIter(names))  # the task
     return taken, merge_many_parts(taken, task)
 
 
@@ -151,11 +151,6 @@ def _summaries(batch: Batch, task: InventoryTask) -> list[ListingSummary]:
 
 def _check(batch: Batch, task: InventoryTask, is_proved: bool) -> Iterable[NamedPart]:  # noqa: FBT001 - Beam's way
     return each(batch, task, "check_listing") if is_proved else ()
-
-
-def _keep_names(task: InventoryTask, names: Iterable[NamedPart]) -> Any:  # the task, of the same type
-    task.keep_names(names)
-    return task
 
 
 @dataclass(frozen=True, slots=True)

@@ -166,14 +166,15 @@ class InventoryTask:
                 Reports(output, REJECTED).write(fence, _item(batch_id), num_rejected)
         yield batch_id, name
 
-    def keep_names(self, names: Iterable[NamedPart]) -> None:
-        """Write the names of all parts, for the driver, unless a step before has failed."""
+    def keep_names(self, names: Iterable[NamedPart]) -> Any:  # of the same type
+        """Write the names of all parts, for the driver, unless a step before has failed; return the task."""
 
         def write(fence: Fence) -> None:
             with writing_inventory(fence):
                 fence.write(PART_NAMES, json.dumps(sorted(names)).encode())
 
         self.guard.call_once(write)
+        return self
 
     def runs_to_merge(self) -> list[list[str]]:
         """Return the runs of parts that workers merge for the one that plans; none of few parts."""
