@@ -25,6 +25,7 @@ import secrets
 import weakref
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import TextIO
 
 from shardkit.errors import MachineError
 from shardkit.storage import TEMPORARY, is_out_of_space, write_fully
@@ -123,7 +124,7 @@ class CacheFolder:
         for _, path in sorted(files, reverse=True):
             with contextlib.suppress(FileNotFoundError), open(path) as file:
                 sha256s = file.read().split()
-                if not _is_locked(path):
+                if not _is_locked(file):
                     news = [one for one in sha256s if one not in by_use and os.path.lexists(self.shard_path(one))]
                     with contextlib.suppress(PermissionError):  # another user's
                         os.replace(path, _ended(path)) if news else os.remove(path)
@@ -203,9 +204,9 @@ def _ended(path: str) -> str:
     return f"{os.path.splitext(path)[0]}.used"
 
 
-def _is_locked(path: str) -> bool:
+def _is_locked(file: TextIO) -> bool:
     try:
-        os.close(lock_file(path, fcntl.LOCK_EX | fcntl.LOCK_NB))
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
         return True
     return False
