@@ -22,6 +22,7 @@ import fcntl
 import os
 import re
 import secrets
+import time
 import weakref
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -188,6 +189,7 @@ class Lease:
         descriptor = lock_file(path, fcntl.LOCK_EX)
         try:
             write_fully(descriptor, "".join(f"{sha256}\n" for sha256 in sha256s).encode(), 0)
+            _stamp(descriptor)
         except BaseException:
             with contextlib.suppress(OSError):
                 os.remove(path)
@@ -198,6 +200,11 @@ class Lease:
     def release(self) -> None:
         """End the lease; calls after the first do nothing."""
         self._finalizer()
+
+
+def _stamp(descriptor: int) -> None:
+    # Not the kernel's time of a write, which is the same for some milliseconds.
+    os.utime(descriptor, ns=(time.time_ns(), time.time_ns()))
 
 
 def _ended(path: str) -> str:
@@ -216,6 +223,6 @@ def _release(path: str, descriptor: int, process: int) -> None:
     """End a lease without taking a lock: the garbage collector may call this at any moment."""
     if os.getpid() == process:  # a forked child has a copy of the lease, and must not end it
         with contextlib.suppress(OSError):
-            os.utime(path)
+            _stamp(descriptor)
             os.replace(path, _ended(path))
     os.close(descriptor)
