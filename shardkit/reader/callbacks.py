@@ -15,7 +15,7 @@ import tensorflow as tf
 from shardkit.arguments.suggestions import suggest_arguments
 from shardkit.errors import CallError
 from shardkit.options.words import shell_command
-from shardkit.reader.dataset_fn import DatasetFn, input_function, training_dataset
+from shardkit.reader.dataset_fn import DatasetFn, input_function, trained
 
 SHARE_LOG = "waiting_for_input"
 RATE_LOG = "images_per_second"
@@ -68,7 +68,7 @@ class InputMonitor(keras.callbacks.Callback):  # type: ignore[misc] # Keras is u
     @property
     def advice(self) -> str:
         """One sentence about the times since `fit` began; it is printed when `fit` ends."""
-        return self.times.advice(training_dataset())
+        return self.times.advice(next(iter(trained)) if len(trained) == 1 else "DATASET")
 
     def on_train_begin(self, logs: Any = None) -> None:
         """Take over the fetching of batches.

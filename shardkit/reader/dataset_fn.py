@@ -29,9 +29,8 @@ from shardkit.reader.not_data import NotData
 from shardkit.reader.pipeline_spec import PipelineSpec
 from shardkit.reader.remote import build_elsewhere, check_traced
 
-UNKNOWN = "DATASET"
 # A callback sees batches, not where they come from: the datasets that this process was asked to train on, for messages.
-_trained = set[str]()
+trained = set[str]()
 
 
 class DatasetFn(NotData):
@@ -286,16 +285,3 @@ def input_function(name: str, found: Any) -> DatasetFn:
     if isinstance(found, tf.data.Dataset | tf.distribute.DistributedDataset):
         raise CallError(f"{name} must be {wanted}; found its data: give train_fn instead of train_fn()")
     raise refused(name, wanted, found)
-
-
-def remember_training(places: Sequence[str]) -> None:
-    """Remember the datasets of an input function."""
-    _trained.update(places)
-
-
-def training_dataset() -> str:
-    """Return the dataset of all input functions for training so far.
-
-    It is `UNKNOWN` if there were none or several.
-    """
-    return next(iter(_trained)) if len(_trained) == 1 else UNKNOWN

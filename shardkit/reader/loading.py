@@ -27,7 +27,7 @@ from shardkit.order.training import check_order
 from shardkit.reader.arguments.reading import ReadArguments
 from shardkit.reader.arguments.values import AUTO_BYTES, Cache, Memory
 from shardkit.reader.cache.shard_cache import ShardCache
-from shardkit.reader.dataset_fn import DatasetFn, remember_training
+from shardkit.reader.dataset_fn import DatasetFn, trained
 from shardkit.reader.images.held import hold_pixels, pixel_shape
 from shardkit.reader.input_contexts import TO_EVALUATE
 from shardkit.reader.iterators.start_steps import check_start
@@ -103,7 +103,7 @@ def load_dataset_fn(given: ReadArguments) -> DatasetFn:
         record_by_record = given.training and given.block_order is None
         check_remote_reading(table, record_by_record=record_by_record, elsewhere=given.are_others_reading)
     if given.training:
-        remember_training([manifest.root.url for manifest in manifests])
+        trained.update(manifest.root.url for manifest in manifests)
     return DatasetFn(spec, classes)
 
 

@@ -11,7 +11,7 @@ import tensorflow as tf
 
 from shardkit import reader
 from shardkit.errors import CallError
-from shardkit.reader import dataset_fn
+from shardkit.reader import callbacks, loading
 from shardkit.reader.callbacks import StepTimes
 
 from ..cli.calling import environment
@@ -60,7 +60,7 @@ def scalars(folder):
 
 
 def test_with_a_slow_input_training_waits_and_all_logs_say_so(train_fn, noise, tmp_path, capsys, monkeypatch):
-    monkeypatch.setattr(dataset_fn, "_trained", {str(noise)})  # other tests of this process read other datasets
+    monkeypatch.setattr(callbacks, "trained", {str(noise)})  # other tests of this process read other datasets
     slow = train_fn().map(lambda images, labels: (sleeping(images), labels))
     monitor = reader.InputMonitor()
     board = keras.callbacks.TensorBoard(tmp_path, write_graph=False)
@@ -167,14 +167,18 @@ def test_the_advice_has_the_figures(seconds_waited, advice):
 
 
 def test_the_dataset_is_named_if_this_process_trains_on_only_one(noise, monkeypatch):
-    monkeypatch.setattr(dataset_fn, "_trained", set())
-    assert dataset_fn.training_dataset() == "DATASET"
+    known = set()
+    monkeypatch.setattr(callbacks, "trained", known)
+    monkeypatch.setattr(loading, "trained", known)
+    monitor = reader.InputMonitor()
+    monitor.times = StepTimes(num_images=1, seconds=2, seconds_waited=1)
+    assert "shardkit bench DATASET " in monitor.advice
     options = {"global_batch_size": 16, "image_size": (8, 8)}
     for training in (True, True, False):
         reader.make_dataset_fn(noise, "train", training=training, **options)
-    assert dataset_fn.training_dataset() == str(noise)
-    dataset_fn.remember_training(["other"])
-    assert dataset_fn.training_dataset() == "DATASET"
+    assert f"shardkit bench {noise} " in monitor.advice
+    known.add("other")
+    assert "shardkit bench DATASET " in monitor.advice
 
 
 JAX_PROGRAM = """

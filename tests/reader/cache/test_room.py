@@ -107,7 +107,9 @@ def test_a_full_disk_evicts_what_is_not_in_use_and_is_an_error_if_all_is(monkeyp
     use(cache, source, 0, 1, 2)
     assert numbers_of(source, directory) == [1, 2]
     held = fetch(cache, source, 1, 2)
-    with pytest.raises(MachineError, match=rf"the disk is full: train-00003.* needs {SHARD_BYTES} bytes, 8192 are free"):
+    with pytest.raises(
+        MachineError, match=rf"the disk is full: train-00003.* needs {SHARD_BYTES} bytes, 8192 are free"
+    ):
         fetch(cache, source, 3)
     assert numbers_of(source, directory) == [1, 2]
     del held
