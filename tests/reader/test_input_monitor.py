@@ -101,12 +101,12 @@ def batches(count):
 def test_training_is_the_same_with_and_without_it(devices, data, execution, options):
     strategy = tf.distribute.MirroredStrategy(["CPU:0", "CPU:1"]) if devices == 2 else tf.distribute.get_strategy()
     found = []
-    for callbacks in ([], [reader.InputMonitor()]):
+    for monitors in ([], [reader.InputMonitor()]):
         with strategy.scope():
             model = compiled(**execution)
         model.make_train_function()
         function = model.train_function
-        history = model.fit(data, epochs=2, verbose=0, shuffle=False, callbacks=callbacks, **options).history
+        history = model.fit(data, epochs=2, verbose=0, shuffle=False, callbacks=monitors, **options).history
         assert model.train_function is function
         found.append((history["loss"], model.get_weights()[0], int(model.optimizer.iterations.numpy())))
     (loss, weights, steps), (loss_monitored, weights_monitored, steps_monitored) = found
@@ -114,7 +114,7 @@ def test_training_is_the_same_with_and_without_it(devices, data, execution, opti
     assert loss_monitored == pytest.approx(loss, rel=1e-5)
     assert weights.any()
     assert np.allclose(weights_monitored, weights, rtol=1e-4)
-    assert callbacks[0].times.num_images == 2 * 3 * 4
+    assert monitors[0].times.num_images == 2 * 3 * 4
 
 
 def test_a_fit_that_failed_leaves_nothing_that_measures_twice():
