@@ -100,7 +100,7 @@ def _pair(given: Any) -> tuple[Manifest, float]:
     if not isinstance(given, tuple | list) or len(given) != 2:
         raise CallError(
             f"dataset takes several datasets as pairs of (dataset, weight), as in [('OUT', 3), ('OTHER', 1)]; found "
-            f"{_shown(given)}"
+            f"{given.root.url if isinstance(given, Manifest) else repr(given)}"
         )
     dataset, weight = given
     if not isinstance(dataset, str | os.PathLike | Manifest):
@@ -113,10 +113,6 @@ def _pair(given: Any) -> tuple[Manifest, float]:
             f"it, or leave the dataset out"
         )
     return manifest, float(weight)
-
-
-def _shown(given: Any) -> str:
-    return given.root.url if isinstance(given, Manifest) else repr(given)
 
 
 def _joined(tables: list[RecordTable], manifests: Sequence[Manifest], classes: list[str]) -> RecordTable:
@@ -136,7 +132,9 @@ def _joined(tables: list[RecordTable], manifests: Sequence[Manifest], classes: l
     starts = [table.starts[:-1] + base for table, base in zip(tables, bases, strict=True)]
     records = [table.records + base for table, base in zip(tables, bases, strict=True)]
     columns: dict[str, Any] = {name: np.concatenate([getattr(table, name) for table in tables]) for name in COLUMNS}
-    columns["label"] = np.concatenate([_relabelled(table.label, row) for table, row in zip(tables, maps, strict=True)])
+    labels = [np.where(one.label < 0, one.label, row[one.label]) for one, row in zip(tables, maps, strict=True)]
+    columns["label"] = np.concatenate(labels).astype(np.int32)
+    is_png = [np.zeros(one.num_examples, np.bool_) if one.is_png is None else one.is_png for one in tables]
     is_selection = any(table.record is not None for table in tables)
     return replace(
         tables[0],
@@ -150,7 +148,7 @@ def _joined(tables: list[RecordTable], manifests: Sequence[Manifest], classes: l
         key_paths=[path for table in tables for path in table.key_paths],
         starts=np.concatenate([*starts, [num_records]]),
         record=np.concatenate(records) if is_selection else None,
-        is_png=_is_png(tables),
+        is_png=np.concatenate(is_png) if any(one.is_png is not None for one in tables) else None,
         has_unlabelled=any(table.has_unlabelled for table in tables),
         relabelling=None if same else maps,
         **columns,
@@ -181,13 +179,3 @@ def _common_features(tables: list[RecordTable], manifests: Sequence[Manifest]) -
                 f"{labels[0] or 'none'}; only datasets with labels of one kind can be mixed"
             )
     return common
-
-
-def _relabelled(labels: npt.NDArray[np.int32], row: npt.NDArray[np.int64]) -> npt.NDArray[np.int32]:
-    return np.where(labels < 0, labels, row[labels]).astype(np.int32)
-
-
-def _is_png(tables: list[RecordTable]) -> npt.NDArray[np.bool_] | None:
-    columns = [np.zeros(table.num_examples, np.bool_) if table.is_png is None else table.is_png for table in tables]
-    joined = np.concatenate(columns)
-    return joined if joined.any() else None

@@ -34,11 +34,7 @@ MAX_KEY_BYTES = 256 << 20  # 256 MiB
 
 
 class KeyColumns:
-    """The keys of shards, up to a number of bytes; may be used from any thread.
-
-    A global batch of a shuffled split has examples of up to as many shards as it has examples, and `batch_keys` is
-    called for one batch after another. So the keys of a shard are kept after its index was read.
-    """
+    """The keys of shards, up to a number of bytes, kept after their index was read; may be used from any thread."""
 
     def __init__(self, max_bytes: int = MAX_KEY_BYTES) -> None:
         self._max_bytes, self._num_bytes = max_bytes, 0
