@@ -22,7 +22,6 @@ from shardkit.reader.arguments.values import BlockOrder, Cache, Memory, Service,
 from shardkit.reader.batch_preview import Preview, preview
 from shardkit.reader.dataset_fn import DatasetFn
 from shardkit.reader.images.mixup import cutmix, mixup
-from shardkit.reader.input_contexts import describe_input
 from shardkit.reader.monitoring import monitor
 
 if TYPE_CHECKING:
@@ -40,7 +39,6 @@ __all__ = [
     "Service",
     "Skip",
     "cutmix",
-    "describe_input",
     "make_dataset",
     "make_dataset_fn",
     "mixup",

@@ -77,14 +77,9 @@ class DatasetFn(NotData):
         if context is None:
             input_contexts.check_no_context_is_lost()
             context = tf.distribute.InputContext()
-        input_contexts.describe_input(
-            context,
-            global_batch_size=self._options.global_batch_size,
-            num_examples=self.num_examples,
-            training=self._options.training,
-            last_batch=self._options.last_batch,
-        )
         layout = input_contexts.layout_of(context, self._options.global_batch_size)
+        if self._options.has_short_batch:
+            input_contexts.check_short(self.num_examples, layout)
         if self._order is not None:
             self._order.check_workers(layout.num_workers)
         note = None
