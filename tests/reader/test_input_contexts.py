@@ -1,4 +1,3 @@
-import contextlib
 import re
 
 import numpy as np
@@ -39,11 +38,10 @@ def test_what_cannot_be_divided_without_padding_is_refused(given, batch, num_exa
 
 
 def test_an_evaluation_that_cannot_be_divided_needs_its_padding(noise):
-    options = {"global_batch_size": 2 * NUM_EXAMPLES, "training": False}
-    for last_batch in ("short", "padded"):
-        dataset_fn = make_dataset_fn(noise, "train", last_batch=last_batch, take=3, **options)
-        with pytest.raises(CallError) if last_batch == "short" else contextlib.nullcontext():
-            dataset_fn(context(1, 0, 4))
+    options = {"global_batch_size": 8, "training": False, "take": 3}
+    make_dataset_fn(noise, "train", **options)(context(1, 0, 4))
+    with pytest.raises(CallError):
+        make_dataset_fn(noise, "train", last_batch="short", **options)(context(1, 0, 4))
 
 
 @pytest.mark.parametrize(
