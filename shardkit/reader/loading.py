@@ -96,7 +96,9 @@ def load_dataset_fn(given: ReadArguments) -> DatasetFn:
         start_step=0,
     )
     if isinstance(given.cache, Cache):  # last: a call that is refused copies nothing
-        spec = replace(spec, table=with_local_copies(table, given.cache))
+        cache = ShardCache(os.fspath(given.cache.folder), given.cache.max_bytes)
+        paths = cache.fetch(table.roots, table.shards)
+        spec = replace(spec, table=replace(table, paths=paths, has_copies=True))
     elif not given.are_others_reading and given.cache is not None:
         spec = _held(spec)
     if spec.table.held is None and spec.pixels is None and not spec.table.has_copies:
@@ -159,16 +161,11 @@ def check_split(manifest: Manifest, name: str) -> None:
     try:
         manifest.split_name(name)
     except UnknownNameError as error:
-        found = _SLICE.fullmatch(name.strip())
-        if found is not None:
-            of_part = _part(manifest, found)
-            raise UnknownNameError(f"{error}{of_part}") from None
+        if found := _SLICE.fullmatch(name.strip()):
+            raise UnknownNameError(f"{error}{_part(manifest, found)}") from None
         if "+" in name:
-            msg = (
-                f"{error}; several splits become one by "
-                f"`{shell_command('convert', manifest.root.url, 'NEW', splits='train=1')}`"
-            )
-            raise UnknownNameError(msg) from None
+            command = shell_command("convert", manifest.root.url, "NEW", splits="train=1")
+            raise UnknownNameError(f"{error}; several splits become one by `{command}`") from None
         raise
 
 
@@ -176,27 +173,17 @@ def _part(manifest: Manifest, found: re.Match[str]) -> str:
     """Return what to write instead of a slice of a split that exists."""
     split = manifest.split_name(found["split"])
     num_examples = manifest.splits[split].num_examples
-    start, stop = (
-        _place(found[name], num_examples, otherwise) for name, otherwise in (("start", 0), ("stop", num_examples))
-    )
-    taken = min(max(stop - start, 1), num_examples)
+
+    def place(text: str) -> int:
+        return round(int(text[:-1]) / 100 * num_examples) if text.endswith("%") else int(text)
+
+    wanted = place(found["stop"] or "100%") - place(found["start"] or "0")
+    taken = min(max(wanted, 1), num_examples)
     parts = max(2, round(num_examples / max(1, min(taken, num_examples - taken))))
     return (
         f"; for a part of it write split={split!r} and take={taken}, always the same examples, or fold=(0, {parts}): "
         f"training=False then reads one of {parts} parts, and training=True the others"
     )
-
-
-def _place(text: str | None, num_examples: int, otherwise: int) -> int:
-    if text is None:
-        return otherwise
-    return round(int(text[:-1]) / 100 * num_examples) if text.endswith("%") else int(text)
-
-
-def with_local_copies(table: RecordTable, cache: Cache) -> RecordTable:
-    """Return the table with the paths of local copies of its shards; see `ShardCache.fetch`."""
-    paths = ShardCache(os.fspath(cache.folder), cache.max_bytes).fetch(table.roots, table.shards)
-    return replace(table, paths=paths, has_copies=True)
 
 
 def check_remote_reading(table: RecordTable, *, record_by_record: bool, elsewhere: bool) -> None:

@@ -210,9 +210,5 @@ def _identity(root: Folder, shard: Shard) -> FileIdentity | None:
 
 def _is_png(formats: pa.ChunkedArray) -> npt.NDArray[np.bool_]:
     # Compares the dictionary's codes: comparing twenty million strings is slow.
-    return np.concatenate([_has_value(chunk, "PNG") for chunk in formats.chunks])
-
-
-def _has_value(chunk: pa.DictionaryArray, value: str) -> npt.NDArray[np.bool_]:
-    values = chunk.dictionary.to_pylist()
-    return chunk.indices.to_numpy() == values.index(value) if value in values else np.zeros(len(chunk), np.bool_)
+    png = [[code for code, one in enumerate(chunk.dictionary.to_pylist()) if one == "PNG"] for chunk in formats.chunks]
+    return np.concatenate([np.isin(chunk.indices, codes) for chunk, codes in zip(formats.chunks, png, strict=True)])
