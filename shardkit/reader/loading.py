@@ -8,15 +8,17 @@ import re
 import warnings
 from dataclasses import replace
 
+import numpy as np
+
 from shardkit.dataset.features import LABEL, LABELS, OBJECT_LABELS
-from shardkit.dataset.manifest import Manifest, read_manifest
+from shardkit.dataset.manifest import Manifest
 from shardkit.errors import CallError, UnknownNameError
 from shardkit.fetch.damaged_records import DamagedRecords
 from shardkit.fetch.memory import HeldRecords, check_room, hold, record_bytes
 from shardkit.fetch.orders import make_order
 from shardkit.fetch.sources import Sources
 from shardkit.fetch.table.classes import class_weights
-from shardkit.fetch.table.mixtures import Mixture, make_mixture
+from shardkit.fetch.table.mixtures import check_apart, joined, mixed_classes, read_datasets
 from shardkit.fetch.table.records import RecordTable, load_table
 from shardkit.fetch.table.selection import select, select_labelled
 from shardkit.naming import split_of_folder
@@ -43,12 +45,8 @@ _LOG = logging.getLogger(__name__)
 
 def load_dataset_fn(given: ReadArguments) -> DatasetFn:
     """Return the input function of validated arguments."""
-    source: Manifest | Mixture
-    if isinstance(given.dataset, list):
-        source = make_mixture(given.dataset)
-    else:
-        source = given.dataset if isinstance(given.dataset, Manifest) else read_manifest(str(given.dataset))
-    manifests, classes = list(source.manifests) if isinstance(source, Mixture) else [source], source.classes
+    manifests, weights = read_datasets(given.dataset)
+    classes = mixed_classes(manifests)
 
     def load(manifest: Manifest) -> RecordTable:
         check_split(manifest, given.split)
@@ -59,7 +57,10 @@ def load_dataset_fn(given: ReadArguments) -> DatasetFn:
         choose = select_labelled if has_labels else select
         return choose(table, where=given.where, fold=given.fold, take=given.take, training=given.training)
 
-    table = source.table(load, training=given.training) if isinstance(source, Mixture) else load(source)
+    tables = [load(manifest) for manifest in manifests]
+    if not given.training:
+        check_apart(tables, manifests)
+    table = tables[0] if weights is None else joined(tables, manifests)
     if given.training and given.fold is None:  # with folds, training reads the part that is not evaluated
         warn_of_training_on(given.split)
     if given.one_hot and not (table.has_class and table.num_classes):
@@ -73,7 +74,7 @@ def load_dataset_fn(given: ReadArguments) -> DatasetFn:
         training=given.training,
         seed=given.seed,
         global_batch_size=given.global_batch_size,
-        shares=source.shares(table) if isinstance(source, Mixture) else None,
+        shares=None if weights is None else (table.dataset[table.shard_of(np.arange(table.num_examples))], weights),
         blocks=given.block_order,
         sampling=given.sampling,
     )
