@@ -11,6 +11,7 @@ from shardkit.errors import CallError
 from shardkit.fetch import places as draws
 from shardkit.fetch.windows import UNIFORMS, random_windows
 from shardkit.reader import Images, make_dataset_fn
+from shardkit.reader.pipeline import check_element
 
 from .conftest import COUNTS, datasets_of_workers, global_batches, joined_batches, texts
 
@@ -225,10 +226,9 @@ def test_mirroring_alone_mirrors_what_evaluation_sees(mixed):
         pytest.param(None, lambda features, _: dict(features), dict, {"weight"}, marks=pytest.mark.slow),
         ((4, 6), lambda features, _: dict(features), dict, {"weight"}),
         pytest.param((4, 6), lambda features, _: (features["image"], features["label"]), 2, 3, marks=pytest.mark.slow),
-        (None, lambda features, _: [features["image"], features["label"]], 2, 3),  # meant as a tuple
         ((4, 6), lambda features, _: features["image"], 1, 2),  # a tensor alone
     ],
-    ids=["dict of encoded", "dict", "tuple", "list", "tensor"],
+    ids=["dict of encoded", "dict", "tuple", "tensor"],
 )
 def test_map_fn_makes_the_element_and_evaluation_adds_the_weight(noise, size, map_fn, plain, evaluated):
     training = train(noise, image_size=size, map_fn=map_fn).element_spec
@@ -243,6 +243,10 @@ def test_map_fn_makes_the_element_and_evaluation_adds_the_weight(noise, size, ma
         image, weight = evaluation[0], evaluation[-1]
     assert weight == tf.TensorSpec([BATCH], tf.float32)
     assert image == (tf.TensorSpec([BATCH], tf.string) if size is None else tf.TensorSpec([BATCH, 4, 6, 3], tf.float32))
+
+
+def test_a_list_is_meant_as_a_tuple():
+    assert check_element("map_fn", [1, 2]) == (1, 2)
 
 
 def nothing(*_):
