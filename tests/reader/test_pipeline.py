@@ -13,7 +13,7 @@ from shardkit.fetch.windows import UNIFORMS, random_windows
 from shardkit.reader import Images, make_dataset_fn
 from shardkit.reader.pipeline import check_element
 
-from .conftest import COUNTS, datasets_of_workers, global_batches, joined_batches, texts
+from .conftest import COUNTS, assert_same, datasets_of_workers, global_batches, joined_batches, texts
 
 NUM_EXAMPLES = sum(COUNTS.values())
 BATCH = 16
@@ -23,12 +23,6 @@ LAYOUTS = [(1, 16), (2, 2), (1, 2), (2, 1), (4, 2), (8, 1)]
 
 def train(dataset, **changed):
     return make_dataset_fn(dataset, "train", **({"global_batch_size": BATCH} | changed))
-
-
-def assert_same(found, expected):
-    tf.nest.assert_same_structure(found, expected)
-    for one, other in zip(tf.nest.flatten(found), tf.nest.flatten(expected), strict=True):
-        np.testing.assert_array_equal(one, other)
 
 
 @pytest.fixture(scope="module")

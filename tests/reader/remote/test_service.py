@@ -16,7 +16,7 @@ from shardkit.reader import remote as service
 
 from ..conftest import global_batches, texts
 from ..processes import DEVNULL, PIPE, Process
-from ..training_fixtures import command, environment
+from ..training_fixtures import command, environment, free_port
 
 BATCH = 12
 STEPS_PER_BLOCK = 4  # what a worker receives at a time
@@ -33,11 +33,6 @@ def started(*words):
     finally:
         process.kill()
         process.wait()
-
-
-def free_port():
-    with socket.create_server(("127.0.0.1", 0)) as free:
-        return free.getsockname()[1]
 
 
 @contextlib.contextmanager
