@@ -15,7 +15,6 @@ from shardkit.fetch.damaged_records import DamagedRecord
 from shardkit.fetch.table.classes import count_classes
 from shardkit.naming import counted
 from shardkit.order import sequential, steps_per_epoch
-from shardkit.order.batches import MAX_STEP
 from shardkit.reader import input_contexts, pipeline
 from shardkit.reader.arguments.reading import check_start_step
 from shardkit.reader.iterators.iterator_watch import IteratorWatch, mark_padding
@@ -84,9 +83,9 @@ class DatasetFn(NotData):
             self._order.check_workers(layout.num_workers)
         note = None
         if tf.executing_eagerly():
-            check_start(int(self._start_step), self._num_steps)
+            check_start(int(self._start_step), self.spec.end_step)
             note = self.watch.noting()
-        start_step = StartStep(self._start_step, self._num_steps, note)
+        start_step = StartStep(self._start_step, self.spec.end_step, note)
         spec = replace(self.spec, layout=layout, start_step=start_step)
         if self._options.are_others_reading:
             dataset = build_elsewhere(spec)
@@ -132,7 +131,7 @@ class DatasetFn(NotData):
     @start_step.setter
     def start_step(self, step: int) -> None:
         step = check_start_step(step, independent_workers=self._options.independent_workers)
-        check_start(step, self._num_steps)
+        check_start(step, self.spec.end_step)
         if not self._options.training:
             warn_of_skipped_steps(step, self.steps_per_epoch, self._options.split)
         self._start_step.assign(step)
@@ -145,10 +144,6 @@ class DatasetFn(NotData):
                 "with make_dataset_fn"
             )
         super().__setattr__(name, value)
-
-    @property
-    def _num_steps(self) -> int | None:
-        return None if self._options.training else self.steps_per_epoch
 
     @property
     def _num_padding(self) -> int:
@@ -266,7 +261,7 @@ class DatasetFn(NotData):
 
     def _check_step(self, step: int) -> None:
         step = whole_number()("step", step)
-        stop = self._num_steps or MAX_STEP
+        stop = self.spec.end_step
         if not 0 <= step < stop:
             last = "" if self._options.training and step < 0 else f" to {stop - 1}"
             raise CallError(f"there is no step {step}; steps count from 0{last}")

@@ -23,7 +23,7 @@ from shardkit.fetch.table.records import RecordTable, load_table
 from shardkit.fetch.table.selection import select, select_labelled
 from shardkit.naming import split_of_folder
 from shardkit.options.words import shell_command
-from shardkit.order import BatchLayout, steps_per_epoch
+from shardkit.order import BatchLayout
 from shardkit.order.blocks import BLOCK_RECORDS
 from shardkit.order.training import check_order
 from shardkit.reader.arguments.reading import ReadArguments
@@ -81,9 +81,6 @@ def load_dataset_fn(given: ReadArguments) -> DatasetFn:
     if order is not None:
         is_selected = table.record is not None
         check_order(order, table.num_examples, given.global_batch_size, is_selected=is_selected, otherwise=TO_EVALUATE)
-    check_start(
-        given.start_step, None if given.training else steps_per_epoch(table.num_examples, given.global_batch_size)
-    )
     spec = PipelineSpec(
         table,
         replace(given, split=manifests[0].split_name(given.split), image_size=None),
@@ -96,6 +93,7 @@ def load_dataset_fn(given: ReadArguments) -> DatasetFn:
         layout=BatchLayout(given.global_batch_size, 1, 0),
         start_step=0,
     )
+    check_start(given.start_step, spec.end_step)
     if isinstance(given.cache, Cache):  # last: a call that is refused copies nothing
         cache = ShardCache(os.fspath(given.cache.folder), given.cache.max_bytes)
         paths = cache.fetch(table.roots, table.shards)
