@@ -10,11 +10,13 @@ import tensorflow as tf
 
 from shardkit.arguments.checks import optional, whole_number
 from shardkit.arguments.suggestions import suggest_arguments, words_of
+from shardkit.fetch import Skip
 from shardkit.order import BatchLayout
 from shardkit.order.batches import check_worker_index
+from shardkit.order.training import BlockOrder
 from shardkit.reader.arguments.images import Images
 from shardkit.reader.arguments.reading import ReadArguments
-from shardkit.reader.arguments.values import BlockOrder, Cache, Service, Skip
+from shardkit.reader.arguments.values import Cache, Service
 from shardkit.reader.dataset_fn import DatasetFn
 from shardkit.reader.loading import load_dataset_fn
 

@@ -54,14 +54,9 @@ class InputMonitor(keras.callbacks.Callback):  # type: ignore[misc] # Keras is u
         times: The times of all epochs since `fit` began.
     """
 
-    def __init__(self, *, clock: Callable[[], float] = time.perf_counter) -> None:
-        """Create a callback.
-
-        Args:
-            clock: Function that returns seconds and never runs backwards.
-        """
+    def __init__(self) -> None:
+        """Create a callback."""
         super().__init__()
-        self._clock = clock
         self.times, self._epoch, self._num_fetched = StepTimes(), StepTimes(), 0  # fetched in this epoch
         self._returned = 0.0  # end of the last wait
 
@@ -109,9 +104,9 @@ class InputMonitor(keras.callbacks.Callback):  # type: ignore[misc] # Keras is u
 
     def fetch(self, batches: Iterator[Any]) -> Any:
         """Return the next batch and measure the wait; the end of the data is not one."""
-        called = self._clock()
+        called = time.perf_counter()
         batch = next(batches)
-        returned = self._clock()
+        returned = time.perf_counter()
         self._num_fetched += 1
         if self._num_fetched > UNMEASURED_BATCHES:
             for times in (self.times, self._epoch):

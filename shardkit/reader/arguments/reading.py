@@ -25,12 +25,14 @@ from shardkit.arguments.checks import (
 )
 from shardkit.dataset.manifest import Manifest
 from shardkit.errors import CallError
+from shardkit.fetch import Skip
 from shardkit.fetch.table.mixtures import Dataset
 from shardkit.fetch.table.selection import SELECTION_CHECKS
 from shardkit.hashing import MAX_SEED
 from shardkit.order.batches import MAX_BATCH, MAX_STEP
+from shardkit.order.training import BlockOrder
 from shardkit.reader.arguments.images import SIZE, Images
-from shardkit.reader.arguments.values import BlockOrder, Cache, Memory, Service, Skip
+from shardkit.reader.arguments.values import Cache, Memory, Service
 
 Datasets: TypeAlias = Dataset | Sequence[tuple[Dataset, float]]
 """One dataset, or several with the weight of each."""
