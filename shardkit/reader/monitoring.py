@@ -100,27 +100,27 @@ class Monitor(Generic[Element]):
         start = self._clock()
         return _Pass(self, iter(self._dataset), self._clock() - start)
 
-    def _next(self, this: "_Pass[Element]") -> Element:
+    def _next(self, current: "_Pass[Element]") -> Element:
         """Return the next element of a pass; a call that raises is not a step."""
         _check_python()
-        called, since = self._clock(), this.measured_from
-        this.measured_from = None  # if the source raises, the time until the next call does not count
+        called, since = self._clock(), current.measured_from
+        current.measured_from = None  # if the source raises, the time until the next call does not count
         if since is not None:
             self._figures.seconds_between += called - since
-        element = next(this.source)
+        element = next(current.source)
         returned, figures, step = self._clock(), self._figures, self._next_step
         waited, self._next_step = returned - called, step + 1
         figures.num_steps += 1
-        if this.opening is not None:
+        if current.opening is not None:
             figures.num_passes += 1
-            figures.seconds_first_batches += this.opening + waited
-            this.opening = None
+            figures.seconds_first_batches += current.opening + waited
+            current.opening = None
             return element
         self._last.append(waited)
         figures.seconds_waited += waited
         if figures.max_step is None or waited > figures.max_seconds:
             figures.max_seconds, figures.max_step = waited, step
-        this.measured_from = returned
+        current.measured_from = returned
         return element
 
 

@@ -125,12 +125,12 @@ class CacheFolder:
         for _, path in sorted(files, reverse=True):
             with contextlib.suppress(FileNotFoundError), open(path) as file:
                 sha256s = file.read().split()
-                if not _is_locked(file):
-                    news = [one for one in sha256s if one not in by_use and os.path.lexists(self.shard_path(one))]
-                    with contextlib.suppress(PermissionError):  # another user's
-                        os.replace(path, _ended(path)) if news else os.remove(path)
-                else:
+                if _is_locked(file):
                     in_use.update(sha256s)
+                else:
+                    is_news = any(one not in by_use and os.path.lexists(self.shard_path(one)) for one in sha256s)
+                    with contextlib.suppress(PermissionError):  # another user's
+                        os.replace(path, _ended(path)) if is_news else os.remove(path)
                 by_use |= dict.fromkeys(sha256s)
         unknown = self._count().shards.keys() - by_use.keys()
         return in_use, [*sorted(unknown), *reversed(by_use)]
