@@ -54,11 +54,11 @@ def _twins(found: Evidence) -> list[str]:
     """Return names that differ in writing only, and are in one split; others are for the check of splits' classes."""
     pairs = sorted({*zip(found.labels, found.splits, strict=True)}, key=str)
     names = [(name, split) for name, split in pairs if name is not None and len(name) > 1]
-    counts = Counter((_plain(name), split) for name, split in names)
-    return sorted({name for name, split in names if counts[_plain(name), split] > 1})
+    counts = Counter((plain_name(name), split) for name, split in names)
+    return sorted({name for name, split in names if counts[plain_name(name), split] > 1})
 
 
-def _plain(name: str) -> str:
+def plain_name(name: str) -> str:
     """Return a name without case, marks and the ending of a plural."""
     words = words_of(name)
     return " ".join([*words[:-1], *(_PLURAL.sub("", word) for word in words[-1:])])

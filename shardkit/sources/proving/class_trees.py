@@ -1,12 +1,12 @@
 """Doubts about folders as classes: their form."""
 
 import re
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterator
 
 from shardkit.naming import first_of, printable, split_of_folder
 from shardkit.sources.engine.split_words import split_of_word, words_of
-from shardkit.sources.proving.class_names import is_made
+from shardkit.sources.proving.class_names import is_made, plain_name
 from shardkit.sources.proving.evidence import Evidence
 from shardkit.sources.readings.values import PathPart
 from shardkit.sources.recognising.folders.folder_names import original_of
@@ -54,6 +54,29 @@ def _about_splits(found: Evidence) -> Iterator[str]:
             yield f"{first_of([*map(printable, odd)], 3)} {verb}"
     if "train" not in found.splits:
         yield "no split is called train"
+    elif found.is_whole:
+        yield from _about_renamed(found)
+
+
+def _about_renamed(found: Evidence) -> Iterator[str]:
+    """Yield that a split has classes that train lacks, instead of as many of train's, as if they had another name.
+
+    Names that are written in two ways, numbers, and splits that have little in common are for the check of the splits'
+    classes, which can make them one.
+    """
+    classes = defaultdict[str | None, set[str]](set)
+    for label, split in zip(found.labels, found.splits, strict=True):
+        if label is not None:
+            classes[split].add(label)
+    trained = classes.pop("train", set())
+    for split, names in classes.items():
+        odd, missing = sorted(names - trained), trained - names
+        if any(map(str.isdigit, "".join(odd))):
+            continue
+        are_few = len(odd) == len(missing) and 2 * len(names & trained) >= len(trained)
+        if odd and are_few and {*map(plain_name, odd)}.isdisjoint(map(plain_name, missing)):
+            of_train = first_of([*map(printable, sorted(missing))], 3)
+            yield f"{first_of([*map(printable, odd)], 3)} of {split} may be {of_train} of train"
 
 
 def _is_split(name: str) -> bool:

@@ -294,6 +294,11 @@ TREES = {
         images("val/cat", "val/dog", "test/cat", "test/dog"),
         SPLIT_PETS,
     ),
+    "a class of tests only": (
+        "tulpe of test may be tulip of train",
+        images("train/rose", "train/tulip", "test/rose", "test/tulpe"),
+        images("train/rose", "train/tulip", "test/rose", "test/tulip", "test/tulpe"),
+    ),
     "words of names": (
         "the names of files begin with north, south, which divides them otherwise",
         in_words("north", "south"),
@@ -307,6 +312,11 @@ TREES = {
 }
 NAMES = {
     "numbers": ("1, 20, 300 may be numbers, and no names", images("1", "20", "300"), images("1", "2", "3")),
+    "a word with vowels that are marks": (
+        "बच्चों के चित्र is called like images without a class",
+        images("आम", "केला", "बच्चों के चित्र"),
+        images("आम", "केला", "अमरूद"),
+    ),
     "parts": ("cam1, cam2, cam3 are numbered parts of the data, not classes", classes("cam1", "cam2", "cam3"), PETS),
     "copies": (
         "cat (1) is called like copies of others",
