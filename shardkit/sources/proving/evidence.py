@@ -46,6 +46,7 @@ class Evidence:
         rejected: Number of rows that are rejected while listing, by the code of the reason.
         skipped: Number of files that are left out, by a phrase.
         features: Values of further columns of tables, by name.
+        is_whole: Whether all examples are here.
     """
 
     source: Source
@@ -59,6 +60,7 @@ class Evidence:
     rejected: Counter[str] = field(default_factory=Counter)
     skipped: Counter[str] = field(default_factory=Counter)
     features: dict[str, list[Any]] = field(default_factory=dict)
+    is_whole: bool = True
 
     @classmethod
     def of(cls, source: Source, reading: Reading, opening: Opening) -> "Evidence":
@@ -78,6 +80,7 @@ class Evidence:
                 if name.startswith(FEATURE_PREFIX):
                     found.features.setdefault(name.removeprefix(FEATURE_PREFIX), []).extend(examples[name].to_pylist())
             if len(found.keys) + found.rejected.total() >= most:
+                found.is_whole = False
                 break
         return found
 
