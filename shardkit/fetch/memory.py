@@ -129,7 +129,7 @@ class HeldPixels(_Held):
     def _room(self, count: int) -> npt.NDArray[Any]:
         num_bytes = count * self._values.itemsize * math.prod(self.shape)
         memory = np.empty(num_bytes + ALIGNMENT, np.uint8)
-        aligned = memory[-memory.ctypes.data % ALIGNMENT :][:num_bytes]
+        aligned: npt.NDArray[Any] = memory[-memory.ctypes.data % ALIGNMENT :][:num_bytes]
         return aligned.view(self.dtype).reshape(count, *self.shape)
 
     def _values_of(self, records: Records) -> Iterator[tuple[_Ids, Any]]:
