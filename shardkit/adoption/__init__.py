@@ -4,7 +4,7 @@
 |---|---|
 | `adopting` | the options, and all steps in order |
 | `files` | which files, their splits, and the call that converts files that cannot be adopted; the dataset's folder |
-| `scanning`, `scan_files` | one file to the rows of its index; many files, on threads or Beam |
+| `scanning` | one file to the rows of its index |
 | `merging` | what all scans found; the keys, features and names of classes that follow from it |
 | `publishing` | indexes and the manifest |
 

@@ -1,9 +1,16 @@
 """Adopt TFRecord files: scan each once, decide features, keys and classes, write the indexes, then the manifest."""
 
+import io
+import json
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
+from functools import partial
 from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+from pydantic import TypeAdapter
 
 from shardkit.adoption.files import (
     adopted_before,
@@ -21,21 +28,24 @@ from shardkit.adoption.files import (
 )
 from shardkit.adoption.merging import choose_classes, found_lines, merge_scans
 from shardkit.adoption.publishing import Adoption, publish
-from shardkit.adoption.scan_files import ScanJob, scan_files
-from shardkit.dataset.foreign.files import ForeignFiles
+from shardkit.adoption.scanning import ROWS, Found, Scan, scan_file
+from shardkit.dataset.foreign.files import ForeignFile, ForeignFiles
 from shardkit.dataset.foreign.inferring import LayoutOverrides
 from shardkit.dataset.foreign.record_layout import RecordLayout
 from shardkit.dataset.manifest.readopting import ADOPT, relative_to
 from shardkit.naming import printable, split_order
 from shardkit.options.values import LabelType
-from shardkit.parallel.for_each import Executor
-from shardkit.parallel.progress import ProgressListener
-from shardkit.parallel.reports import work_folder
-from shardkit.parallel.run_token import claimed
+from shardkit.parallel.for_each import Executor, for_each
+from shardkit.parallel.progress import Phase, ProgressListener
+from shardkit.parallel.reports import Reports, work_folder
+from shardkit.parallel.run_token import Fence, Run, claimed
 from shardkit.refusals import RefusedDataError
-from shardkit.storage import Folder, os_errors_as
+from shardkit.storage import Folder, os_errors_as, unreadable
+from shardkit.storage.retry import retried
 
 _FILES, _RECORDS = 8, 16  # files, spread over all, and records of each, from which the layout is inferred
+_FOUND = b"shardkit.scan"
+_KIND = "scans"
 _VERSION = re.compile(r"[0-9]+\.[0-9]+\.[0-9]+")
 
 
@@ -91,7 +101,7 @@ def adopt_files(given: Sequence[str], options: AdoptOptions, executor: Executor,
     lines = [f"records of {layout.family}", *described, f"splits    {split_line}"]
     listener.say("\n".join(lines + [f"warning   there are only {missing}" for missing in found.missing_shards()]))
     with work_folder(executor.temp_location) as work, claimed(work) as run:
-        scans = scan_files(ScanJob(records, layout), files, executor, run, listener)
+        scans = _scan_files(records, layout, files, executor, run, listener)
         merged = merge_scans(records, files, scans, layout, options.key_feature)
         classes = choose_classes(options.classes, own, found, layout, merged)
         listener.say("\n".join(found_lines(merged, classes, layout)))
@@ -112,6 +122,57 @@ def adopt_files(given: Sequence[str], options: AdoptOptions, executor: Executor,
     if not is_new:
         listener.say(f"{root.url} already holds the adoption of these files; nothing to do")
     return root.url
+
+
+def _scan(records: Folder, layout: RecordLayout, item: tuple[int, ForeignFile], fence: Fence) -> None:
+    """Scan the file of a number, and write what was found into the work folder."""
+    number, file = item
+
+    def read() -> Scan:
+        with records.open(file.path) as opened:
+            return scan_file(opened, layout)
+
+    try:
+        scan = retried(read)
+    except OSError as error:
+        raise unreadable(f"{records.url}/{printable(file.path)}", error) from error
+    found = {_FOUND: json.dumps(asdict(scan.found)).encode()}
+    out = io.BytesIO()
+    pq.write_table(scan.rows.replace_schema_metadata(found), out, compression="zstd")
+    Reports(fence.folder, _KIND).write(fence, number, len(scan.rows), data=out.getvalue())
+
+
+def _scan_files(
+    records: Folder,
+    layout: RecordLayout,
+    files: Sequence[ForeignFile],
+    executor: Executor,
+    run: Run,
+    listener: ProgressListener,
+) -> Callable[[], Iterator[Scan]]:
+    """Scan files in parallel, the largest first; return what reads their scans one by one, in the files' order."""
+    reports = Reports(run.folder, _KIND)
+    num_bytes = sum(file.num_bytes for file in files)
+
+    def estimate() -> int | None:
+        """Return the number of all records, from the sizes of the files."""
+        done = {report.item: report.numbers[0] for report in reports.found()}
+        num_records, scanned = sum(done.values()), sum(files[number].num_bytes for number in done)
+        if not scanned or not num_records:
+            return None
+        return num_records if len(done) == len(files) else max(num_records, round(num_records * num_bytes / scanned))
+
+    phase = Phase(listener, "scanning", None, reports.total, count_total=estimate)
+    largest_first = sorted(enumerate(files), key=lambda one: -one[1].num_bytes)
+    for_each(executor, run, "ScanFiles", largest_first, partial(_scan, records, layout), phase, reads=[records])
+    paths = [report.path for report in reports.complete(len(files))]
+
+    def read(path: str) -> Scan:
+        table = pq.read_table(pa.BufferReader(run.folder.read(path)))
+        found = TypeAdapter(Found).validate_python(json.loads(table.schema.metadata[_FOUND]))
+        return Scan(table.replace_schema_metadata(None).cast(ROWS), found)
+
+    return lambda: map(read, paths)
 
 
 def _name_of(url: str) -> str:

@@ -85,12 +85,7 @@ def _below(folder: Folder, path: str) -> list[tuple[str, Entry]]:
 
 
 def assign_splits(paths: Sequence[str], given: Mapping[str, str]) -> tuple[dict[str, str], str]:
-    """Return the split of each file, and a sentence that says where the splits come from.
-
-    Args:
-        paths: Paths of the files.
-        given: Split by pattern; the first pattern that fits a path or its last part counts.
-    """
+    """Return the split of each file, and where it comes from; of `given`, the first pattern that fits a path counts."""
     chosen: dict[str, str] = {}
     for pattern, split in given.items():
         fitting = [path for path in paths if any(fnmatch.fnmatchcase(one, pattern) for one in (path, basename(path)))]

@@ -16,6 +16,7 @@ import pyarrow as pa
 from shardkit import naming, software
 from shardkit.adoption.merging import Merged
 from shardkit.adoption.scanning import Scan
+from shardkit.conversion.planning.splits.grouping import digest_prefixes
 from shardkit.conversion.writing.output.finished_shards import FinishedShard
 from shardkit.conversion.writing.publishing import summarise_split
 from shardkit.dataset.foreign.files import ForeignFile
@@ -74,7 +75,7 @@ def _publish(adoption: Adoption, scans: Callable[[], Iterator[Scan]]) -> bool:
     for file, scan in zip(adoption.files, scans(), strict=True):
         shards.setdefault(adoption.splits[file.path], []).append(_write_index(adoption, file, scan, digest))
         # 64 bits of each image are enough to count those that are there twice.
-        contents.append(np.frombuffer(b"".join(one[:8] for one in scan.rows["content_sha256"].to_pylist()), "<u8"))
+        contents.append(digest_prefixes(scan.rows["content_sha256"]))
     images = np.concatenate(contents)
     manifest = seal_manifest(
         {

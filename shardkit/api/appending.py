@@ -119,7 +119,7 @@ def _planning(call: "Call") -> "Callable[[Change], Plan]":
         from shardkit.conversion.planning.choosing import NothingNewError
         from shardkit.conversion.planning.rules import as_in_dataset, generation_options
         from shardkit.conversion.writing.appending.addition import Addition, AlreadyAppendedError
-        from shardkit.conversion.writing.source_plan import plan_source
+        from shardkit.conversion.writing.source_plan import planned_source
         from shardkit.dataset.manifest import read_manifest
         from shardkit.parallel.progress import Silent
         from shardkit.parallel.threads import ThreadExecutor
@@ -133,7 +133,9 @@ def _planning(call: "Call") -> "Callable[[Change], Plan]":
         source_options = as_in_dataset(source_options, options, manifest)
         addition = Addition(manifest, values.get("skip_existing", False), values.get("readmit", False))
         try:
-            return plan_source(source_url, source_options, options, ThreadExecutor(1), Silent(), addition=addition)
+            given = source_url, source_options, options, ThreadExecutor(1), Silent()
+            with planned_source(*given, addition=addition) as (_, plan):
+                return plan
         except (AlreadyAppendedError, NothingNewError):
             raise CallError(f"{call.written} has all of these images already") from None
 

@@ -147,13 +147,15 @@ def plan(
     with answering(call, planning(call), shows_images=explain):
         source_url, *also = source_locations(source)
         from shardkit.api.executors import make_executor
-        from shardkit.conversion.writing.source_plan import plan_source
+        from shardkit.conversion.writing.source_plan import planned_source
         from shardkit.parallel.progress import Silent
 
         listener = options.get("listener") or Silent()
         source_options, converting = conversion_values(source_url, given, listener.say, also)
         executor = make_executor(beam_options, given.get("workers"), listener.say, SOURCE=source_url)
-        return plan_source(source_url, source_options, converting, executor, listener, call, explain=explain)
+        given_values = source_url, source_options, converting, executor, listener, call
+        with planned_source(*given_values, explain=explain) as (_, planned):
+            return planned
 
 
 def planning(call: "Call") -> "Callable[[Change], Plan]":
@@ -161,7 +163,7 @@ def planning(call: "Call") -> "Callable[[Change], Plan]":
 
     def planned(change: "Change") -> "Plan":
         from shardkit.api.advice import values_with
-        from shardkit.conversion.writing.source_plan import plan_source
+        from shardkit.conversion.writing.source_plan import planned_source
         from shardkit.parallel.progress import Silent
         from shardkit.parallel.threads import ThreadExecutor
 
@@ -170,6 +172,7 @@ def planning(call: "Call") -> "Callable[[Change], Plan]":
         source_options, options = conversion_values(
             source_url, values_with(call, change), silent.say, also, call.target
         )
-        return plan_source(source_url, source_options, options, ThreadExecutor(1), silent)
+        with planned_source(source_url, source_options, options, ThreadExecutor(1), silent) as (_, plan):
+            return plan
 
     return planned

@@ -203,3 +203,7 @@ class MountedFolder(ReadOnlyFolder):
         if len(places) == 1 and at not in self._above:
             return places[0][0].resolve(places[0][1])
         return f"tree:{self.name}/{at}"
+
+    def is_link(self, path: str) -> bool:
+        """See Folder."""
+        return any(folder.is_link(inner) for folder, inner in self._places(self._at(path)))

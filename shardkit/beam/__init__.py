@@ -24,7 +24,7 @@ finally:
     logging.disable(logging.NOTSET)
 
 from shardkit.beam.check_images import CheckImages  # noqa: E402 - after Beam is loaded silently
-from shardkit.beam.convert_images import ConvertImages  # noqa: E402
+from shardkit.beam.conversion import ConvertImages  # noqa: E402
 from shardkit.beam.elements import (  # noqa: E402 - after Beam is loaded silently
     Box,
     Example,

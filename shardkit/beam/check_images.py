@@ -1,15 +1,13 @@
 """Check the images of a PCollection, as `WriteDataset` does, so that a pipeline can filter by what is found."""
 
 from collections.abc import Iterator
-from functools import partial
 from typing import Any
 
 import apache_beam as beam
 from apache_beam.metrics import Metrics
 
-from shardkit.beam.counters import NAMESPACE
-from shardkit.beam.elements import CheckedExamples, Example, Reject
-from shardkit.beam.staging import REJECTS, same, tagged_rejects
+from shardkit.beam.counters import NAMESPACE, REJECTS, tagged_rejects
+from shardkit.beam.elements import CheckedExamples, Example, Reject, typed
 from shardkit.conversion.arguments import read_arguments
 from shardkit.conversion.staging.rows import RowReader, values_of
 from shardkit.conversion.staging.stager import check_row
@@ -49,8 +47,8 @@ class CheckImages(beam.PTransform):  # type: ignore[misc] # Beam is untyped
     def expand(self, examples: Any) -> Any:
         checked = examples | "Check" >> beam.ParDo(_Check(self._reader)).with_outputs(REJECTS, main="examples")
         found = CheckedExamples(
-            examples=checked["examples"] | "TypeExamples" >> beam.Map(same).with_output_types(Example),
-            rejects=checked[REJECTS] | "TypeRejects" >> beam.Map(same).with_output_types(Reject),
+            examples=typed(checked["examples"], "TypeExamples", Example),
+            rejects=typed(checked[REJECTS], "TypeRejects", Reject),
         )
         return found if self._has_rejects else found.examples
 
@@ -76,12 +74,7 @@ class _Check(beam.DoFn):  # type: ignore[misc] # Beam is untyped
             return
         self._images.inc()
         self._bytes.inc(num_bytes)
-        as_hex = partial(_hex, row)
         facts = {name: row[name] for name in ("format", "width", "height")}
-        facts |= {"sha256": as_hex(CONTENT_SHA256.name), "perceptual_hash": as_hex(PERCEPTUAL_HASH.name)}
+        for name, field in (("sha256", CONTENT_SHA256), ("perceptual_hash", PERCEPTUAL_HASH)):
+            facts[name] = row[field.name].hex() if row.get(field.name) is not None else None
         yield Example(**values)._replace(num_bytes=num_bytes, checked=text, **facts)
-
-
-def _hex(row: dict[str, Any], name: str) -> str | None:
-    found = row.get(name)
-    return None if found is None else found.hex()

@@ -1,42 +1,119 @@
-"""The steps of a conversion as a pipeline: list, check, plan, write, publish (see `writing.job`); Beam's executor."""
+"""The steps of a conversion as a pipeline: list, check, plan, write, publish (see `writing.job`).
 
-from collections.abc import Iterable, Iterator, Sequence
+`ConvertImages` is them in a user's pipeline, and `BeamExecutor` runs them for ``shardkit convert --runner``.
+"""
+
+import os
+import secrets
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 import apache_beam as beam
 
+from shardkit.beam.arguments import read_given
 from shardkit.beam.counters import count_in_beam
 from shardkit.beam.options import RunnerConfig
 from shardkit.beam.progress import run_with_progress, submit
-from shardkit.conversion.planning.plan_file import ShardTask
+from shardkit.beam.write_dataset import each, merge_many_parts, write_shards, written_dataset
+from shardkit.conversion.option_values import absolute_location, conversion_values, location, source_locations
+from shardkit.conversion.writing.conversion import Conversion
 from shardkit.conversion.writing.inventory_tasks import Batch, NamedPart, PartGroup
-from shardkit.conversion.writing.job import ConversionTask, InventoryTask, merge
-from shardkit.conversion.writing.output.finished_shards import SummaryRow
+from shardkit.conversion.writing.job import ConversionTask, InventoryTask
 from shardkit.conversion.writing.refusals import ListingSummary
+from shardkit.conversion.writing.reject_limit import DEFAULT_MAX_REJECTED, RejectLimit
 from shardkit.errors import CallError
 from shardkit.parallel.for_each import Work
-from shardkit.parallel.progress import Phase, ProgressListener
+from shardkit.parallel.progress import Logged, Phase, ProgressListener
+
+
+class ConvertImages(beam.PTransform):  # type: ignore[misc] # Beam is untyped
+    """A pipeline to a dataset of balanced shards: a `WrittenDataset`.
+
+    The source is any that `shardkit.convert` reads, and the bytes are those that it writes. The steps are those of
+    ``shardkit convert --runner``: list, check, plan, write, publish. What refuses the conversion fails the pipeline
+    with its sentence, before a shard is written.
+
+    A worker opens the source and claims the output when the pipeline runs. After a failure the pipeline, or a new one,
+    goes on with the images that were checked and the shards that are finished.
+    """
+
+    _yaml_requires_inputs = False  # Beam YAML asks
+
+    def __init__(
+        self,
+        source: str | os.PathLike[str] | Sequence[str | os.PathLike[str]],
+        output: str | os.PathLike[str],
+        **options: Any,
+    ) -> None:
+        """Check the options.
+
+        Args:
+            source: See `shardkit.convert`.
+            output: A new or empty folder that all workers reach.
+            **options: Those of `shardkit.convert`, except `workers`, `beam_options` and `listener`, by their names or
+                in their groups.
+
+        Raises:
+            CallError: An argument is wrong.
+        """
+        super().__init__()
+        self._begin = _Begin(
+            tuple(map(absolute_location, source_locations(source))),
+            absolute_location(location("output", output)),
+            read_given("ConvertImages", options),
+            secrets.token_hex(8),
+        )
+
+    def expand(self, pipeline: Any) -> Any:
+        tasks = (
+            pipeline
+            | "Start" >> beam.Create([None], reshuffle=False)  # None
+            | "DrawToken" >> beam.Map(_draw)  # str; drawn in each run of a template
+            | "KeepToken" >> beam.Reshuffle()  # str; the same when a later step is repeated
+            | "Claim" >> beam.Map(self._begin)  # ConversionTask
+            | "KeepTask" >> beam.Reshuffle()  # ConversionTask
+        )
+        return written_dataset(convert_task(tasks), self._begin.output)
+
+
+@dataclass(frozen=True, slots=True)
+class _Begin:
+    """Opens the source and claims the output, on a worker."""
+
+    sources: tuple[str, ...]
+    output: str
+    given: dict[str, Any]
+    pipeline: str  # what all runs of one pipeline have in common
+
+    def __call__(self, drawn: str) -> ConversionTask:
+        source, *also = self.sources
+        listener = Logged()
+        source_options, converting = conversion_values(source, self.given, listener.say, also, self.output)
+        return Conversion(
+            source,
+            self.output,
+            converting,
+            BeamExecutor(RunnerConfig(())),
+            source_options=source_options,
+            limit=RejectLimit.parse(self.given.get("max_rejected", DEFAULT_MAX_REJECTED)),
+            overwrite=self.given.get("overwrite", False),
+            listener=listener,
+        ).begin(f"{self.pipeline}-{drawn}")
+
+
+def _draw(_: None) -> str:
+    return secrets.token_hex(8)
 
 
 def convert_task(tasks: Any) -> Any:
     """One `ConversionTask` to what is there once its dataset is published, or it has failed and a driver tells why."""
     taken, merged = take_inventory(tasks)
-    task = beam.pvalue.AsSingleton(taken)
-    written = (
-        taken
-        | "PlanShards" >> beam.FlatMap(_plan, merged)  # ShardTask
-        | "SpreadShards" >> beam.Reshuffle()  # ShardTask
-        | "WriteShards" >> beam.FlatMap(_write, task)  # SummaryRow
-    )
-    return taken | "Publish" >> beam.Map(_publish, beam.pvalue.AsIter(written))  # None
+    return write_shards(taken, beam.pvalue.AsSingleton(taken), merged)
 
 
 def take_inventory(tasks: Any) -> tuple[Any, Any]:
     """One task to itself once all images of its source are checked, and a side input that waits for merged parts.
-
-    A step that needs all results of another one takes them as a side input, with the task as its only element: a
-    combine is ten more steps, and makes them one element.
 
     Reshuffle gives each of 4 workers 4 of 16 batches or shards, on Flink by a rebalance. Grouping by a key would give
     them 2, 8, 4 and 2, because it hashes the keys. Without it, the worker that lists a folder would check all of it.
@@ -47,23 +124,17 @@ def take_inventory(tasks: Any) -> tuple[Any, Any]:
         tasks
         | "Groups" >> beam.FlatMap(_groups)  # (number, PartGroup)
         | "SpreadGroups" >> beam.Reshuffle()  # (number, PartGroup)
-        | "ListRows" >> beam.FlatMap(_list_rows, task)  # (position, Listing of 128 rows)
+        | "ListRows" >> beam.FlatMap(each, task, "list_group").with_output_types(Batch)  # Batch of 128 rows
     )
     summaries = batches | "Summarise" >> beam.FlatMap(_summaries, task)  # ListingSummary
-    proved = alone | "Prove" >> beam.Map(_prove, beam.pvalue.AsIter(summaries)).with_output_types(bool)  # bool
+    proved = alone | "Prove" >> beam.Map(InventoryTask.prove, beam.pvalue.AsIter(summaries))  # bool
     names = (
         batches
-        | "SpreadBatches" >> beam.Reshuffle()  # (position, Listing)
-        | "CheckImages" >> beam.FlatMap(_check, task, beam.pvalue.AsSingleton(proved))  # (position, name of a part)
+        | "SpreadBatches" >> beam.Reshuffle()  # Batch
+        | "CheckImages" >> beam.FlatMap(_check, task, beam.pvalue.AsSingleton(proved))  # NamedPart
     )
-    taken = alone | "KeepNames" >> beam.Map(_keep_names, beam.pvalue.AsIter(names))  # the task
-    merged = (
-        taken
-        | "FindManyParts" >> beam.FlatMap(_runs_to_merge)  # [name of a part]
-        | "SpreadManyParts" >> beam.Reshuffle()  # [name of a part]
-        | "MergeParts" >> beam.FlatMap(_merge, task)  # nothing
-    )
-    return taken, beam.pvalue.AsIter(merged)
+    taken = alone | "KeepNames" >> beam.Map(InventoryTask.keep_names, beam.pvalue.AsIter(names))  # the task
+    return taken, merge_many_parts(taken, task)
 
 
 def _groups(task: InventoryTask) -> Sequence[tuple[int, PartGroup]]:
@@ -74,49 +145,12 @@ def _without_groups(task: Any) -> Any:  # of the same type
     return replace(task, groups=())
 
 
-def _list_rows(group: tuple[int, PartGroup], task: InventoryTask) -> Iterator[Batch]:
-    count_in_beam()
-    return task.guard.call(task.inventory.list_group, group)
-
-
 def _summaries(batch: Batch, task: InventoryTask) -> list[ListingSummary]:
     return task.summaries(batch)
 
 
-def _prove(task: InventoryTask, summaries: Iterable[ListingSummary]) -> bool:
-    return task.prove(summaries)
-
-
 def _check(batch: Batch, task: InventoryTask, is_proved: bool) -> Iterable[NamedPart]:  # noqa: FBT001 - Beam's way
-    count_in_beam()
-    return task.guard.call(task.inventory.check_listing, batch) if is_proved else ()
-
-
-def _keep_names(task: InventoryTask, names: Iterable[NamedPart]) -> Any:  # the task, of the same type
-    task.keep_names(names)
-    return task
-
-
-def _runs_to_merge(task: InventoryTask) -> list[list[str]]:
-    return task.runs_to_merge()
-
-
-def _merge(run: list[str], task: InventoryTask) -> Iterator[None]:
-    return task.guard.call(merge, run)
-
-
-def _plan(task: ConversionTask, merged: Iterable[None]) -> list[ShardTask]:
-    del merged  # nothing, once all parts are merged
-    return task.plan()
-
-
-def _write(shard: ShardTask, task: ConversionTask) -> Iterator[SummaryRow]:
-    count_in_beam()
-    return task.guard.call(task.steps.write, shard)
-
-
-def _publish(task: ConversionTask, summaries: Iterable[SummaryRow]) -> None:
-    task.publish(summaries)
+    return each(batch, task, "check_listing") if is_proved else ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
+import apache_beam as beam
 from apache_beam import coders
 
 from shardkit.conversion.inventory.columns import Reject
@@ -104,6 +105,15 @@ class Example(NamedTuple):
     checked: str | None = None
 
 
+def typed(elements: Any, label: str, element_type: Any) -> Any:
+    """Elements to themselves: Beam takes types of tagged outputs from a step of their own."""
+    return elements | label >> beam.Map(_same).with_output_types(element_type)
+
+
+def _same(one: Any) -> Any:
+    return one
+
+
 class Outputs(dict[str, Any]):
     """PCollections by name, as attributes and as a dict, which Beam YAML takes."""
 
@@ -155,7 +165,6 @@ class PublishedDataset(NamedTuple):
 
     @classmethod
     def of(cls, manifest: Manifest) -> "PublishedDataset":
-        """Return the dataset of a manifest that was read from a folder."""
         num_examples = sum(split.num_examples for split in manifest.splits.values())
         return cls(f"{manifest.root.url}/{MANIFEST}", manifest.digest, num_examples, manifest.rejected.num_examples)
 

@@ -58,11 +58,7 @@ def interruptible(seconds: float | None = None) -> Iterator[None]:
 
 
 class _Watch:
-    """The handlers of a job's signals, and a timer that raises again what was lost.
-
-    Attributes:
-        raised: The last exception that was raised; None if none was.
-    """
+    """The handlers of a job's signals, and a timer that raises again what was lost: `raised` is the last of it."""
 
     def __init__(self, seconds: float) -> None:
         self.raised: BaseException | None = None

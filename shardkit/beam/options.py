@@ -4,7 +4,7 @@ import argparse
 import functools
 import re
 import secrets
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from typing import Any, NoReturn
 
@@ -23,10 +23,9 @@ from apache_beam.options.pipeline_options import (
 )
 
 from shardkit.beam.interruptions import interruptible
-from shardkit.beam.job_server_options import job_server_options, without
 from shardkit.doctor.check import refuse_failed
 from shardkit.doctor.driver import check_addresses, check_runner
-from shardkit.doctor.engine import Engine
+from shardkit.doctor.engine import Engine, engine_kind
 from shardkit.errors import CallError, MachineError, ShardkitError
 from shardkit.options.words import named
 from shardkit.parallel.progress import Level
@@ -35,6 +34,31 @@ from shardkit.spelling import closest
 _MAX_CHARACTERS = 500
 _STEP = re.compile(r"\s*\[while running .*\]$")
 _TYPE = re.compile(r"^(?:shardkit\.[\w.]+|RuntimeError|OSError): (?=.)")  # of errors whose message says all
+
+# Options of the Java job servers that Beam's Python part does not know and passes on. Flink's are the ones that a job
+# server of Beam 2.70 describes; Spark's are the getters of SparkCommonPipelineOptions and SparkPipelineOptions of that
+# version, in snake case. Beam asks the job server for its options when a job is submitted, and drops the names that it
+# does not have with a warning only: so a misspelled one has to be refused before.
+_FLINK = """
+allow_non_restored_state attached_mode auto_balance_write_files_sharding_enabled auto_watermark_interval
+checkpoint_timeout_millis checkpointing_interval checkpointing_mode disable_metrics enable_stable_input_drain
+execution_mode_for_batch execution_retry_delay externalized_checkpoints_enabled fail_on_checkpointing_errors
+faster_copy file_input_split_max_size_m_b finish_bundle_before_checkpointing flink_conf_dir force_slot_sharing_group
+force_unaligned_checkpoint_enabled job_check_interval_in_secs latency_tracking_interval max_bundle_size
+max_bundle_time_mills min_pause_between_checkpoints num_concurrent_checkpoints number_of_execution_retries
+object_reuse operator_chaining re_iterable_group_by_key_result report_checkpoint_duration
+retain_externalized_checkpoints_on_cancellation savepoint_path shutdown_sources_after_idle_ms state_backend
+state_backend_factory state_backend_storage_path unaligned_checkpoint_enabled use_data_stream_for_batch
+"""
+_SPARK = """
+batch_interval_millis bundle_size cache_disabled checkpoint_dir checkpoint_duration_millis enable_spark_metric_sinks
+max_records_per_batch min_read_time_millis prefer_group_by_key_to_handle_huge_values read_time_percentage
+storage_level
+"""
+_PORTABLE = """
+enable_heap_dumps environment_expiration_millis load_balance_bundles retain_docker_containers semi_persist_dir
+"""
+_BY_KIND = {"flink": _FLINK + _PORTABLE, "spark": _SPARK + _PORTABLE, "portable": _FLINK + _SPARK + _PORTABLE}
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,7 +103,6 @@ class RunnerConfig:
         return _known_options(self.flags)
 
     def pipeline(self) -> Pipeline:
-        """Return an empty pipeline for this runner."""
         refuse_failed(check_addresses(self.engine))
         try:
             # The name by which users find the job on its engine; one that Dataflow takes.
@@ -98,13 +121,9 @@ class RunnerConfig:
         *,
         waits: bool = True,
     ) -> None:
-        """Run a pipeline made by `pipeline` to its end.
+        """Run a pipeline made by `pipeline` to its end; `started` receives Beam's result once the engine has the job.
 
-        Args:
-            pipeline: The pipeline.
-            started: Function that is called with Beam's result when the engine has taken the job.
-            seconds: Time after which TimeOverError is raised; None to wait.
-            waits: Whether to wait for the end; otherwise the engine has taken the job.
+        After some `seconds` TimeOverError is raised. Unless it `waits`, the job goes on.
         """
         try:
             with interruptible(seconds):
@@ -147,11 +166,7 @@ def ready_runner(
 ) -> RunnerConfig:
     """Return the configuration for a call, unless its job cannot succeed; say what may make it fail.
 
-    Args:
-        beam_options: Options of Beam, at least one.
-        workers: The call's number of threads in this process, which must be None.
-        say: Receives the warnings.
-        **places: Paths and URLs that driver and workers share, by the names for messages: SOURCE, OUTPUT.
+    `places` are paths and URLs that driver and workers share, by the names for messages: SOURCE, OUTPUT.
     """
     runner = runner_config(beam_options)
     if workers is not None:
@@ -225,3 +240,21 @@ def _names(parser: _Parser) -> list[str]:
 
 def _subclasses(cls: type[Any]) -> list[type[Any]]:
     return [found for child in cls.__subclasses__() for found in [child, *_subclasses(child)]]
+
+
+def job_server_options(runner: str | None) -> frozenset[str]:
+    """Return the options of the job server that a runner talks to."""
+    return frozenset(f"--{name}" for name in _BY_KIND.get(engine_kind(runner), "").split())
+
+
+def without(flags: Sequence[str], names: Collection[str]) -> list[str]:
+    """Return a command line without some options and their values, written as ``--name=value`` or ``--name value``."""
+    left, drops_value = [], False
+    for flag in flags:
+        if flag.split("=")[0] in names:
+            drops_value = "=" not in flag
+            continue
+        if not (drops_value and not flag.startswith("-")):
+            left.append(flag)
+        drops_value = False
+    return left

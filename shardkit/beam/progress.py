@@ -19,7 +19,7 @@ from apache_beam.runners.portability.job_server import StopOnExitJobServer
 from shardkit.beam.interruptions import TimeOverError
 from shardkit.beam.options import RunnerConfig
 from shardkit.errors import MachineError
-from shardkit.parallel.progress import Phase, ProgressListener, Show, show_once, show_while
+from shardkit.parallel.progress import Phase, Poll, ProgressListener, poll_while, shown
 
 SILENT_SECONDS = 60.0  # an engine takes 10 s to start a job; Beam itself waits for a worker for 3 minutes
 CANCEL_SECONDS = 5.0
@@ -32,14 +32,14 @@ _CAUSES = (
 def run_with_progress(runner: RunnerConfig, pipeline: Pipeline, phase: Phase) -> None:
     """Run a pipeline to its end and report its progress."""
     done = threading.Event()  # the pipeline runs in this thread; see `interruptible`
-    with job_servers_ended(), phase.listener.phase(phase.name, phase.total) as show:
-        poll = threading.Thread(
-            target=show_while,
-            args=(lambda pause: not done.wait(pause), _telling_silence(show, phase), phase),
+    with job_servers_ended(), shown(phase) as poll:
+        polling = threading.Thread(
+            target=poll_while,
+            args=(lambda pause: not done.wait(pause), _telling_silence(poll, phase), phase.watch),
             name="progress",
             daemon=True,
         )
-        poll.start()
+        polling.start()
         try:
             runner.run(pipeline, lambda result: _say_link(result, phase.listener), phase.seconds)
         except BaseException as error:
@@ -49,8 +49,8 @@ def run_with_progress(runner: RunnerConfig, pipeline: Pipeline, phase: Phase) ->
             raise MachineError(f"no worker has answered for {phase.seconds:.0f} s: {_CAUSES}") from None
         finally:
             done.set()
-            poll.join()
-        show_once(show, phase)  # the final numbers
+            polling.join()
+        poll()  # the final numbers
 
 
 def submit(runner: RunnerConfig, pipeline: Pipeline, listener: ProgressListener) -> None:
@@ -124,16 +124,16 @@ def _has_ended(result: Any) -> bool:
     return str(state) in {"DONE", "FAILED", "CANCELLED", "DRAINED"}
 
 
-def _telling_silence(show: Show, phase: Phase) -> Show:
-    """Return a function that shows the progress, and says once if there is none for SILENT_SECONDS from the start."""
+def _telling_silence(poll: Poll, phase: Phase) -> Poll:
+    """Return a function that polls the progress, and says once if there is none for SILENT_SECONDS from the start."""
     first: tuple[int, int | None] | None = None
     until = math.inf if phase.seconds is not None else time.monotonic() + SILENT_SECONDS
 
-    def show_and_tell(done: int, total: int | None = None, rejected: int | None = None, /) -> None:
+    def poll_and_tell() -> tuple[int, int | None] | None:
         nonlocal first, until
-        show(done, total, rejected)
-        first = first or (done, total)
-        if (done, total) != first:  # not above 0: a resumed run begins with finished shards
+        found = poll()
+        first = first or found
+        if found not in {None, first}:  # not above 0: a resumed run begins with finished shards
             until = math.inf
         elif time.monotonic() >= until:
             until = math.inf
@@ -142,8 +142,9 @@ def _telling_silence(show: Show, phase: Phase) -> Show:
                 "doctor` try the workers with the same options",
                 "warning",
             )
+        return found
 
-    return show_and_tell
+    return poll_and_tell
 
 
 @contextlib.contextmanager

@@ -11,7 +11,7 @@ from apache_beam.transforms.error_handling import ErrorHandler
 
 from shardkit.arguments.checks import optional, text, whole_number
 from shardkit.beam.counters import NAMESPACE
-from shardkit.beam.elements import Reject
+from shardkit.beam.elements import Reject, typed
 from shardkit.dataset.conditions import Condition
 from shardkit.dataset.manifest import Shard, read_manifest
 from shardkit.dataset.manifest.pinning import pinned
@@ -82,15 +82,8 @@ class ReadDataset(beam.PTransform):  # type: ignore[misc] # Beam is untyped; not
             )  # dict[str, Any]
         )
         if self._error_handler is not None:
-            self._error_handler.add_error_pcollection(
-                read[_DAMAGED] | "TypeDamaged" >> beam.Map(_same).with_output_types(Reject)
-            )
-        return read["examples"] | "TypeExamples" >> beam.Map(_same).with_output_types(dict[str, Any])
-
-
-def _same(one: Any) -> Any:
-    """Return the element: Beam takes types of tagged outputs from a step of their own."""
-    return one
+            self._error_handler.add_error_pcollection(typed(read[_DAMAGED], "TypeDamaged", Reject))
+        return typed(read["examples"], "TypeExamples", dict[str, Any])
 
 
 def _list_ranges(place: str, split: str, range_bytes: int) -> Iterator[tuple[str, Shard, int, int]]:
@@ -112,11 +105,7 @@ class _ReadRanges(beam.DoFn):  # type: ignore[misc] # Beam is untyped
         self._damaged = Metrics.counter(NAMESPACE, "records_damaged")
 
     def process(self, part: tuple[str, Shard, int, int]) -> Iterator[Any]:
-        """Yield the examples, and damaged ones under a tag.
-
-        Raises:
-            RecordError: A record is damaged, and no handler takes it.
-        """
+        """Yield the examples, and damaged ones under a tag; raise RecordError if no handler takes them."""
         dataset, shard, start, stop = part
         if dataset not in self._readers:
             manifest = read_manifest(dataset)

@@ -11,9 +11,8 @@ from apache_beam.metrics import Metrics
 
 from shardkit.archives.uris import uri_of
 from shardkit.beam.arguments import read_given
-from shardkit.beam.counters import NAMESPACE
-from shardkit.beam.elements import Box, Example, ReadExamples, Reject
-from shardkit.beam.staging import REJECTS, same, tagged_rejects
+from shardkit.beam.counters import NAMESPACE, REJECTS, tagged_rejects
+from shardkit.beam.elements import Box, Example, ReadExamples, Reject, typed
 from shardkit.conversion.inventory.checking import measure_files
 from shardkit.conversion.inventory.columns import MASK_PATH, TARGET, annotation_columns
 from shardkit.conversion.inventory.parts import ListingTotals
@@ -81,8 +80,7 @@ class ReadImages(beam.PTransform):  # type: ignore[misc] # Beam is untyped
             CallError: An argument is wrong.
         """
         super().__init__()
-        self._sources, self._options = source_texts(source), read_given("ReadImages", options)
-        self._temp_location = None if temp_location is None else absolute_location(os.fspath(temp_location))
+        self._sources, self._settle = source_texts(source), _Settle.of(options, temp_location)
         self._has_rejects = False
 
     def with_rejects(self) -> "ReadImages":
@@ -94,11 +92,10 @@ class ReadImages(beam.PTransform):  # type: ignore[misc] # Beam is untyped
         return self
 
     def expand(self, pipeline: Any) -> Any:
-        settle = _Settle(self._options, self._temp_location)
         sources = pipeline | "Source" >> beam.Create(
             [(0, "", list(map(absolute_location, self._sources)))], reshuffle=False
         )
-        found = _read(sources | "Settle" >> beam.Map(settle))  # Settled
+        found = _read(sources | "Settle" >> beam.Map(self._settle))  # Settled
         return found if self._has_rejects else found.examples
 
 
@@ -120,17 +117,15 @@ class ReadAllImages(beam.PTransform):  # type: ignore[misc] # Beam is untyped
             CallError: An argument is wrong.
         """
         super().__init__()
-        self._options = read_given("ReadImages", options)
-        self._temp_location = None if temp_location is None else absolute_location(os.fspath(temp_location))
+        self._settle = _Settle.of(options, temp_location)
 
     def expand(self, folders: Any) -> Any:
-        settle = _Settle(self._options, self._temp_location)
         named = (
             folders
             | "ListFolders" >> beam.combiners.ToList()  # [str]
             | "Number" >> beam.FlatMap(_numbered)  # (number, prefix, [str])
         )
-        return _read(named | "SpreadFolders" >> beam.Reshuffle() | "Settle" >> beam.Map(settle))  # Settled
+        return _read(named | "SpreadFolders" >> beam.Reshuffle() | "Settle" >> beam.Map(self._settle))  # Settled
 
 
 def _numbered(folders: Iterable[str]) -> Iterator[tuple[int, str, list[str]]]:
@@ -162,8 +157,8 @@ def _read(settled: Any) -> ReadExamples:
         >> beam.ParDo(_MakeExamples(), by_number, beam.pvalue.AsDict(proved)).with_outputs(REJECTS, main="examples")
     )
     return ReadExamples(
-        examples=examples["examples"] | "TypeExamples" >> beam.Map(same).with_output_types(Example),
-        rejects=examples[REJECTS] | "TypeRejects" >> beam.Map(same).with_output_types(Reject),
+        examples=typed(examples["examples"], "TypeExamples", Example),
+        rejects=typed(examples[REJECTS], "TypeRejects", Reject),
         source=proved | "ReadSource" >> beam.Values(),
     )
 
@@ -174,6 +169,12 @@ class _Settle:
 
     options: dict[str, Any]
     temp_location: str | None
+
+    @classmethod
+    def of(cls, options: Mapping[str, Any], temp_location: _Path | None) -> "_Settle":
+        """Check the options of a transform."""
+        location = None if temp_location is None else absolute_location(os.fspath(temp_location))
+        return cls(read_given("ReadImages", options), location)
 
     def __call__(self, named: tuple[int, str, list[str]]) -> Settled:
         number, prefix, sources = named
@@ -204,19 +205,19 @@ def _rows(part: tuple[int, PartGroup], sources: Mapping[int, Settled]) -> Iterat
         yield number, listing
 
 
-_Totals = tuple[dict[str, int], list[tuple[int, str]]]
+_Totals = tuple[dict[str, int], dict[int, str]]
 
 
 def _totals(numbered: tuple[int, Listing]) -> Iterator[tuple[int, _Totals]]:
     number, listing = numbered
     if listing.skipped or listing.classes:
-        yield number, (dict(listing.skipped), sorted(listing.classes.items()))
+        yield number, (listing.skipped, listing.classes)
 
 
 def _prove(settled: Settled, totals: Mapping[int, Iterable[_Totals]]) -> tuple[int, ReadSource]:
     whole = ListingTotals({}, {})
     for skipped, classes in totals[settled.at]:
-        whole.add(skipped, classes)
+        whole.add(skipped, classes.items())
     whole = ListingTotals(dict(sorted(whole.skipped.items())), whole.classes)
     settled.source.check_accounts(whole.skipped)
     settled.source.check_classes(whole.classes)

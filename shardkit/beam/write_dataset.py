@@ -3,22 +3,29 @@
 import os
 import secrets
 from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import apache_beam as beam
+from apache_beam.metrics import Metrics
 from apache_beam.transforms.error_handling import ErrorHandler
-from apache_beam.transforms.window import GlobalWindows
+from apache_beam.transforms.window import GlobalWindow, GlobalWindows
 from apache_beam.typehints.row_type import RowTypeConstraint
+from apache_beam.utils.shared import Shared
+from apache_beam.utils.windowed_value import WindowedValue
 
 from shardkit.beam.arguments import read_given
-from shardkit.beam.counters import count_in_beam
-from shardkit.beam.elements import PublishedDataset, Reject, WrittenDataset, WrittenShard
-from shardkit.beam.staging import REJECTS, StageImages, same
+from shardkit.beam.counters import NAMESPACE, REJECTS, count_in_beam, count_rejects
+from shardkit.beam.elements import PublishedDataset, Reject, WrittenDataset, WrittenShard, typed
 from shardkit.conversion.option_values import location, option_values
 from shardkit.conversion.planning.plan_file import ShardTask
 from shardkit.conversion.staging.rows import refuse_unknown_fields
 from shardkit.conversion.staging.staged_conversion import ReadSource, StagedConversion
-from shardkit.conversion.staging.staged_part import StagedPart, StagingOptions
+from shardkit.conversion.staging.staged_part import StagedBefore, StagedPart, StagingOptions, begin_staging
+from shardkit.conversion.staging.stager import OF_IMAGE, Stager
+from shardkit.conversion.writing.output import output_folder as outputs
+from shardkit.conversion.writing.output.finished_shards import SummaryRow
 from shardkit.conversion.writing.reject_limit import DEFAULT_MAX_REJECTED, RejectLimit
 from shardkit.dataset.foreign.inferring import LayoutOverrides
 from shardkit.dataset.manifest import read_manifest
@@ -26,6 +33,7 @@ from shardkit.dataset.manifest.pinning import refuse_pinned
 from shardkit.dataset.rejected_list import read_rejected
 from shardkit.errors import CallError
 from shardkit.extras import require_extra
+from shardkit.storage import open_folder, os_errors_as
 
 _SHARDS = "shards"  # tag of an output
 
@@ -117,39 +125,70 @@ class WriteDataset(beam.PTransform):  # type: ignore[misc] # Beam is untyped
         read = () if source is None else (beam.pvalue.AsSingleton(source),)
         if rejects is not None:
             rows = (rows, rejects) | "AddRejects" >> beam.Flatten()  # row, or Reject
-        job = StagedConversion(self._output_url, self._options, self._limit, self._overwrite)
-        stage = StageImages(self._output_url, self._staging)
+        conversion = StagedConversion(self._output_url, self._options, self._limit, self._overwrite)
         staged = (
             rows
             | "UseOneWindow" >> beam.WindowInto(GlobalWindows())  # row
-            | "StageImages" >> beam.ParDo(stage)  # StagedPart
+            | "StageImages" >> beam.ParDo(StageImages(self._output_url, self._staging))  # StagedPart, as a plain tuple
         )
         gathered = (
             rows.pipeline
-            | "Start" >> beam.Create([None], reshuffle=False)  # None
-            | "GatherParts" >> beam.Map(_gather, beam.pvalue.AsIter(staged))  # _Gathered, with a token of this run
-            | "KeepParts" >> beam.Reshuffle()  # _Gathered; the same when a later step is repeated
+            | "Start" >> beam.Create([conversion], reshuffle=False)  # StagedConversion
+            | "GatherParts" >> beam.Map(_gather, beam.pvalue.AsIter(staged), *read)  # StagedConversion of this run
+            | "KeepParts" >> beam.Reshuffle()  # StagedConversion; the same when a later step is repeated
         )
-        merged = (
-            gathered
-            | "FindManyParts" >> beam.FlatMap(_runs, job)  # [name of a part]
-            | "SpreadParts" >> beam.Reshuffle()  # [name of a part]
-            | "MergeParts" >> beam.FlatMap(_merge, job)  # nothing
-        )
-        # As side inputs, so that all parts are merged, and all shards are written, before the next step.
-        after_merging = beam.pvalue.AsIter(merged)
-        written = (
-            gathered
-            | "PlanShards" >> beam.FlatMap(_plan, job, after_merging, *read)  # (ShardTask, run)
-            | "SpreadShards" >> beam.Reshuffle()  # (ShardTask, run)
-            | "WriteShards" >> beam.FlatMap(_write, job)  # nothing
-        )
-        after_writing = beam.pvalue.AsIter(written)
-        published = gathered | "Publish" >> beam.Map(_publish, job, after_writing, *read)  # None
+        task = beam.pvalue.AsSingleton(gathered | "WithoutParts" >> beam.Map(_without_parts))  # StagedConversion
+        published = write_shards(gathered, task, merge_many_parts(gathered, task))
         dataset = written_dataset(published, self._output_url)
         if self._error_handler is not None:
             self._error_handler.add_error_pcollection(dataset.rejects)
         return dataset
+
+
+class StageImages(beam.DoFn):  # type: ignore[misc] # Beam is untyped
+    """Rows to the names of parts of the inventory."""
+
+    def __init__(self, output_url: str, options: StagingOptions) -> None:
+        self._output_url, self._options = output_url, options
+        self._shared = Shared()
+        self._images = Metrics.counter(NAMESPACE, "images_checked")
+        self._bytes = Metrics.counter(NAMESPACE, "image_bytes_stored")
+
+    def setup(self) -> None:
+        """Refuse an output with files of others, before an image is decoded, and read what an earlier run left there.
+
+        A side input would do it once, but engines in Java would send all images to a stage of its own.
+        """
+        self._output = open_folder(self._output_url)
+        with os_errors_as("write into the output", self._output_url):
+            outputs.refuse_foreign(self._output)
+            begun = begin_staging(self._output)
+            # A process may run a pipeline again, and publishing has removed the images of the first run.
+            find_staged = partial(StagedBefore, self._output, self._options.folder, OF_IMAGE)
+            self._before = self._shared.acquire(find_staged, tag=begun)  # a retried bundle finds its own images, too
+
+    def start_bundle(self) -> None:
+        self._stager = Stager(self._output, self._options, self._before)
+
+    def process(self, row: Any) -> Iterator[Any]:
+        """Stage a row; yield the name of a part that is full."""
+        num_bytes = self._stager.num_bytes
+        count_rejects(self._stager.add(row))
+        self._images.inc()
+        self._bytes.inc(self._stager.num_bytes - num_bytes)
+        if self._stager.is_full:
+            yield from self._flushed()
+
+    def finish_bundle(self) -> Iterator[Any]:
+        window = GlobalWindow()
+        count_rejects(self._stager.finish())
+        for part in self._flushed():
+            yield WindowedValue(part, window.max_timestamp(), [window])
+
+    def _flushed(self) -> list[tuple[str, ...]]:
+        part = self._stager.flush()
+        # A plain tuple, which every engine encodes.
+        return [] if part is None else [tuple(part)]
 
 
 def written_dataset(published: Any, output_url: str) -> WrittenDataset:
@@ -158,9 +197,9 @@ def written_dataset(published: Any, output_url: str) -> WrittenDataset:
         _SHARDS, REJECTS, main="manifest"
     )
     return WrittenDataset(
-        manifest=found["manifest"] | "TypeManifest" >> beam.Map(same).with_output_types(PublishedDataset),
-        shards=found[_SHARDS] | "TypeShards" >> beam.Map(same).with_output_types(WrittenShard),
-        rejects=found[REJECTS] | "TypeRejects" >> beam.Map(same).with_output_types(Reject),
+        manifest=typed(found["manifest"], "TypeManifest", PublishedDataset),
+        shards=typed(found[_SHARDS], "TypeShards", WrittenShard),
+        rejects=typed(found[REJECTS], "TypeRejects", Reject),
     )
 
 
@@ -191,44 +230,60 @@ def _refuse_other_rows(element_type: Any) -> None:
         refuse_unknown_fields(name for name, _ in schema._fields)
 
 
-_Gathered = tuple[str, list[tuple[str, ...]]]  # a token that all tasks of a run share, and the parts of the inventory
+def _gather(
+    conversion: StagedConversion, parts: Iterable[tuple[str, ...]], read: ReadSource | None = None
+) -> StagedConversion:
+    return conversion.of_parts([StagedPart(*one) for one in sorted(set(parts))], secrets.token_hex(16), read)
 
 
-def _gather(_: None, parts: Iterable[tuple[str, ...]]) -> _Gathered:
-    return secrets.token_hex(16), sorted(set(parts))
+def _without_parts(conversion: StagedConversion) -> StagedConversion:
+    return replace(conversion, staged=())
 
 
-def _runs(gathered: _Gathered, job: StagedConversion) -> Iterator[list[str]]:
-    return job.runs([StagedPart(*one) for one in gathered[1]])
+def merge_many_parts(taken: Any, task: Any) -> Any:
+    """One task whose images are checked to a side input that is there once its parts, if they are many, are merged.
+
+    `task` is the same as a side input, without what is large.
+    """
+    merged = (
+        taken
+        | "FindManyParts" >> beam.FlatMap(_runs_to_merge)  # [name of a part]
+        | "SpreadManyParts" >> beam.Reshuffle()  # [name of a part]
+        | "MergeParts" >> beam.FlatMap(each, task, "merge")  # nothing
+    )
+    return beam.pvalue.AsIter(merged)
 
 
-def _merge(run: list[str], job: StagedConversion) -> tuple[()]:
-    job.merge(run)
-    return ()
+def write_shards(taken: Any, task: Any, merged: Any) -> Any:
+    """One task whose images are checked to what is there once its dataset is published; see `merge_many_parts`.
+
+    A step that needs all results of another one takes them as a side input, with the task as its only element: a
+    combine is ten more steps, and makes them one element.
+    """
+    written = (
+        taken
+        | "PlanShards" >> beam.FlatMap(_plan, merged)  # ShardTask
+        | "SpreadShards" >> beam.Reshuffle()  # ShardTask
+        | "WriteShards" >> beam.FlatMap(each, task, "write").with_output_types(SummaryRow)  # SummaryRow
+    )
+    return taken | "Publish" >> beam.Map(_publish, beam.pvalue.AsIter(written))  # None
 
 
-def _plan(
-    gathered: _Gathered, job: StagedConversion, merged: Iterable[Any], read: ReadSource | None = None
-) -> Iterator[tuple[ShardTask, str]]:
-    """Yield the shards to write, once many parts of the inventory are merged."""
-    del merged
+def each(item: Any, task: Any, step: str) -> Iterator[Any]:
+    """Yield what a step of a task gives for an item."""
     count_in_beam()
-    staged = [StagedPart(*one) for one in gathered[1]]
-    run = job.run_of(staged, gathered[0])
-    for shard in job.plan(staged, run, read):
-        yield shard, run
+    yield from task.call(getattr(task, step), item)
 
 
-def _write(planned: tuple[ShardTask, str], job: StagedConversion) -> tuple[()]:
-    """Write a shard, unless it is finished."""
+def _runs_to_merge(task: Any) -> Iterable[list[str]]:
+    yield from task.runs_to_merge()
+
+
+def _plan(task: Any, merged: Iterable[Any]) -> Iterator[ShardTask]:
+    del merged  # nothing, once all parts are merged
     count_in_beam()
-    job.write(*planned)
-    return ()
+    yield from task.plan()
 
 
-def _publish(
-    gathered: _Gathered, job: StagedConversion, written: Iterable[Any], read: ReadSource | None = None
-) -> None:
-    """Publish the dataset, once its shards are written."""
-    del written
-    job.publish(job.run_of([StagedPart(*one) for one in gathered[1]], gathered[0]), read)
+def _publish(task: Any, summaries: Iterable[SummaryRow]) -> None:
+    task.publish(summaries)

@@ -79,11 +79,7 @@ class AppendArguments(CommonArguments, total=False):
 
 
 def read_arguments(command: Literal["convert", "plan", "append"], given: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the values of the options that the user gave, by name.
-
-    Args:
-        command: The function.
-        given: Its arguments by name: groups, and options that are no part of one. None is the same as not given.
+    """Return the values of the options that the user gave, by name; None is the same as not given.
 
     Raises:
         UnknownArgumentError: There is no such argument; the message says where it belongs, or suggests another one.
@@ -126,10 +122,7 @@ def argument_names(command: str) -> list[str]:
 
 
 def with_options(command: str) -> Callable[[Function], Function]:
-    """Return a decorator that shows the arguments of `command` in the function's signature and docstring.
-
-    The docstring has a line about ``**options`` in their place.
-    """
+    """Return a decorator that shows the arguments of `command`, in place of a docstring's line about ``**options``."""
 
     def decorate(function: Function) -> Function:
         parameters = inspect.signature(function).parameters.values()

@@ -81,14 +81,9 @@ def conversion_values(
     also: Sequence[str] = (),
     output: str | None = None,
 ) -> "tuple[SourceOptions, ConvertOptions]":
-    """Return the option values of a call; a dataset that is converted passes on its rules.
+    """Return the option values of a call; a dataset that is converted passes on its rules, about which `say` is told.
 
-    Args:
-        source: SOURCE.
-        given: The values of the options that the user gave; see `read_arguments`.
-        say: Receives a sentence about the rules of datasets.
-        also: Further sources.
-        output: The output folder, whose dataset or unfinished conversion may remember how the source is read.
+    `output` is the output folder, whose dataset or unfinished conversion may remember how the source is read.
     """
     from shardkit.conversion.planning.rules import inherit
 

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from shardkit import naming
-from shardkit.conversion.writing.taken_inventory import CHECKED_BYTES
+from shardkit.conversion.writing.inventory_tasks import CHECKED_BYTES
 from shardkit.doctor.check import Check
 from shardkit.doctor.driver import is_local
 from shardkit.errors import MissingExtraError, ShardkitError

@@ -126,10 +126,7 @@ class Fetcher:
         if shown is not None:
             made[PIXELS] = shown
             if self._mirrors:
-                flip = made.pop("flip")
-                # As items of one pixel each: NumPy copies items, however many channels they have.
-                items = shown.view(np.dtype((np.void, shown.shape[-1] * shown.itemsize)))[..., 0]
-                items[flip] = items[flip, :, ::-1]
+                _mirror(shown, np.flatnonzero(made.pop("flip")))
         if wanted.has_record:
             made[RECORD] = data
         elif wanted.has_image and shown is None:
@@ -219,6 +216,15 @@ class Fetcher:
         elif "weight" in after:
             after["weight"][rows] *= ids == before[ID][rows]
         return after
+
+
+def _mirror(images: npt.NDArray[Any], rows: _Ints) -> None:
+    """Mirror some images, [n, height, width, channels], channel by channel: twice as fast as all channels at once."""
+    before = images[rows]
+    after = np.empty_like(before)
+    for channel in range(images.shape[-1]):
+        after[..., channel] = before[:, :, ::-1, channel]
+    images[rows] = after
 
 
 def _all_records(

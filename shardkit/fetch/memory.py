@@ -5,6 +5,7 @@ stored. Several inputs of one process hold the same records, and the same images
 """
 
 import hashlib
+import math
 import threading
 import weakref
 from collections.abc import Callable, Iterator, Sequence
@@ -16,6 +17,7 @@ import numpy.typing as npt
 from shardkit.errors import CallError
 from shardkit.fetch.table.records import RecordTable
 
+ALIGNMENT = 64  # bytes, of memory that TensorFlow uses without a copy
 RECORD_OVERHEAD = 64  # bytes: the header of a Python object, its place in the list, and rounding
 _Ids = npt.NDArray[np.int64]
 # Examples, and what was read of each: bytes, or something else where it was not read.
@@ -40,8 +42,12 @@ class _Held:
 
     def take(self, example_ids: _Ids) -> tuple[npt.NDArray[Any], _Ids]:
         """Return the values of examples, int64[n], and the rows of those that are not held."""
-        values = self._values.take(example_ids, axis=0)
+        values = self._room(len(example_ids))
+        np.take(self._values, example_ids, axis=0, out=values, mode="clip")  # "raise" copies twice
         return values, np.zeros(0, np.int64) if self._is_complete else np.flatnonzero(~self._are_held[example_ids])
+
+    def _room(self, count: int) -> npt.NDArray[Any]:
+        return np.empty((count, *self._values.shape[1:]), self._values.dtype)
 
     def keep(self, example_ids: _Ids, values: Any) -> None:
         """Hold the values of examples, int64[n]."""
@@ -119,6 +125,13 @@ class HeldPixels(_Held):
     def num_bytes(self) -> int:
         """Bytes of the array."""
         return self._values.nbytes
+
+    def _room(self, count: int) -> npt.NDArray[Any]:
+        num_bytes = count * self._values.itemsize * math.prod(self.shape)
+        memory = np.empty(num_bytes + ALIGNMENT, np.uint8)
+        aligned = memory[-memory.ctypes.data % ALIGNMENT :][:num_bytes]
+        room: npt.NDArray[Any] = aligned.view(self.dtype).reshape(count, *self.shape)
+        return room
 
     def _values_of(self, records: Records) -> Iterator[tuple[_Ids, Any]]:
         return self._decode_many(_images(self._table, records))

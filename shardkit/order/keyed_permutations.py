@@ -54,20 +54,20 @@ def permute_ranges(
     """
     rows = side(sizes)
     columns = -(-sizes // rows)
-    distinct, which = np.unique(epochs, return_inverse=True)
-    words, which = permutation.key_words(seed, distinct, rounds + 1), which.reshape(-1)
+    keys = permutation.Keys(seed, epochs, rounds)
 
     def encipher(ids: Any, walking: Any) -> Any:
-        height, width = rows[walking], columns[walking]
+        height, width, stream = rows[walking], columns[walking], streams[walking]
         row, column = ids // width, ids % width
         for r in range(0, rounds, 2):
-            keys = permutation.mix32(words[which[walking], r : r + 2].reshape(-1, 4).T ^ streams[walking])
-            row = permutation.add_hash(row, height, column, keys[0], keys[1])
-            column = permutation.add_hash(column, width, row, keys[2], keys[3])
+            words = keys.of(r, walking)
+            words = [permutation.mix32(words[number] ^ stream) for number in range(4)]
+            row = permutation.add_hash(row, height, column, words[0], words[1])
+            column = permutation.add_hash(column, width, row, words[2], words[3])
         return row * width + column
 
     made = permutation.cycle_walk(index, encipher, lambda ids, walking: ids >= sizes[walking])
-    return permutation.swap_first_two(made, permutation.mix32(words[which, -1, 0] ^ streams), sizes)
+    return permutation.swap_first_two(made, permutation.mix32(keys.swap ^ streams), sizes)
 
 
 def side(sizes: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:

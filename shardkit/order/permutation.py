@@ -42,14 +42,17 @@ the threshold is far above that."""
 MAX_NUM_EXAMPLES = 1 << 40
 """Keeps the sides of the rectangle at or below 2**20, well within what a 32-bit hash can spread evenly."""
 
-LOW_32 = (1 << 32) - 1
+# As arrays of no dimension, with which NumPy computes in two thirds of the time that a Python number takes.
+LOW_32 = np.array((1 << 32) - 1)
+_HALF = np.array(32)
 # The finaliser of splitmix32, from skeeto/hash-prospector's search for two-round functions with the least bias. Both
 # multipliers are below 2**31, so the product with a 32-bit value stays below 2**63.
-SHIFT_1, MULTIPLIER_1 = 16, 0x21F0AAAD
-SHIFT_2, MULTIPLIER_2 = 15, 0x735A2D97
-SHIFT_3 = 15
+SHIFT_1, MULTIPLIER_1 = np.array(16), np.array(0x21F0AAAD)
+SHIFT_2, MULTIPLIER_2 = np.array(15), np.array(0x735A2D97)
+SHIFT_3 = np.array(15)
 
 _PURPOSE = "order/full"
+_Size = npt.NDArray[np.int64]  # of no dimension, or one for each element
 
 
 def permute(positions: npt.NDArray[np.int64], *, num_examples: int, seed: int) -> npt.NDArray[np.int64]:
@@ -68,15 +71,13 @@ def permute(positions: npt.NDArray[np.int64], *, num_examples: int, seed: int) -
     """
     rows, columns = rectangle(num_examples)
     positions = checked_positions(positions)
-    epochs, which = np.unique(positions // num_examples, return_inverse=True)
-    which = which.reshape(-1)
-    words = key_words(seed, epochs, num_rounds(num_examples) + 1)
+    keys = Keys(seed, positions // num_examples, num_rounds(num_examples))
     ids: npt.NDArray[np.int64] = cycle_walk(
         positions % num_examples,
-        lambda ids, walking: _encipher(ids, words, which[walking], rows, columns),
+        lambda ids, walking: _encipher(ids, keys, walking, rows, columns),
         lambda ids, _: ids >= num_examples,
     )
-    return swap_first_two(ids, words[which, -1, 0], num_examples)
+    return swap_first_two(ids, keys.swap, num_examples)
 
 
 @functools.singledispatch
@@ -110,12 +111,10 @@ def invert(
     places = np.array(ids, dtype=np.int64)
     if places.size and not 0 <= places.min() <= places.max() < num_examples:
         raise CallError(f"found ids from {places.min()} to {places.max()}; they must be from 0 to {num_examples - 1}")
-    epochs, which = np.unique(epochs, return_inverse=True)
-    which = which.reshape(-1)
-    words = key_words(seed, epochs, num_rounds(num_examples) + 1)
+    keys = Keys(seed, epochs, num_rounds(num_examples))
     found: npt.NDArray[np.int64] = cycle_walk(
-        swap_first_two(places, words[which, -1, 0], num_examples),
-        lambda places, walking: _decipher(places, words, which[walking], rows, columns),
+        swap_first_two(places, keys.swap, num_examples),
+        lambda places, walking: _decipher(places, keys, walking, rows, columns),
         lambda places, _: places >= num_examples,
     )
     return found
@@ -145,7 +144,7 @@ def check_seed(seed: int) -> None:
         raise CallError(f"seed {seed} is out of range; it must be from 0 to {MAX_SEED}")
 
 
-def rectangle(num_examples: int) -> tuple[int, int]:
+def rectangle(num_examples: int) -> tuple[_Size, _Size]:
     """Return (rows, columns) of the rectangle that covers N examples: rows = ceil(sqrt(N)), columns = ceil(N / rows).
 
     Raises:
@@ -154,7 +153,7 @@ def rectangle(num_examples: int) -> tuple[int, int]:
     if not 1 <= num_examples <= MAX_NUM_EXAMPLES:
         raise CallError(f"cannot order {num_examples:,} examples; the number must be from 1 to {MAX_NUM_EXAMPLES:,}")
     rows = math.isqrt(num_examples - 1) + 1
-    return rows, -(-num_examples // rows)
+    return np.array(rows), np.array(-(-num_examples // rows))
 
 
 def num_rounds(num_examples: int) -> int:
@@ -178,26 +177,56 @@ def seed_words(seed: int, rounds: int) -> npt.NDArray[np.int64]:
 
 
 def key_words(seed: int, epochs: npt.NDArray[np.int64], rounds: int) -> npt.NDArray[np.int64]:
-    """Return int64[m, rounds, 2] of 32-bit words: two for each round of each epoch.
+    """Return int64[rounds, 2, m] of 32-bit words: two for each round of each epoch, int64[m].
 
     The low and the high 32 bits of the epoch are added one after the other, each followed by a full mix.
-
-    Args:
-        seed: Seed of the order.
-        epochs: int64[m], the epochs.
-        rounds: Number of rounds: one more than the network has, because the first word of the last round decides the
-            swap of `swap_first_two`.
     """
-    first, second = seed_words(seed, rounds)
-    epochs = epochs.reshape(-1, 1, 1)
-    return mix32(mix32(first ^ (epochs & LOW_32)) ^ second ^ (epochs >> 32))
+    first, second = seed_words(seed, rounds)[..., np.newaxis]
+    return mix32(mix32(first ^ (epochs & LOW_32)) ^ second ^ (epochs >> _HALF))
+
+
+class Keys:
+    """The key words of elements: those of their epochs."""
+
+    def __init__(self, seed: int, epochs: npt.NDArray[np.int64], rounds: int) -> None:
+        """Make the words of the epoch of each element, int64[n]."""
+        self.rounds = rounds
+        self._which: Any = None
+        # As nearly always: then no word is copied for each element.
+        is_one_epoch = isinstance(epochs, np.ndarray) and len(epochs) > 0 and bool((epochs == epochs[0]).all())
+        if is_one_epoch:
+            epochs = epochs[:1]
+        else:
+            epochs, which = np.unique(epochs, return_inverse=True)
+            self._which = which.reshape(-1)
+        # One round more than the network has: its first word decides the swap of `swap_first_two`.
+        self._words = key_words(seed, epochs, rounds + 1)
+
+    def of(self, first: int, walking: Any) -> Any:
+        """Return the four words of the rounds `first` and `first + 1`, for the elements at some places."""
+        # Two rounds at a time: one after the other takes longer, and all at once 200 MB for a million elements.
+        words = self._words[first : first + 2].reshape(4, -1)
+        if self._which is None:
+            return [words[number, 0, ...] for number in range(4)]
+        return words[:, self._which[walking]]
+
+    @property
+    def swap(self) -> Any:
+        """The word of each element that decides its swap."""
+        words = self._words[-1, 0]
+        return words if self._which is None else words[self._which]
 
 
 def mix32(x: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
     """Mix 32-bit words held in int64: a bijection in which each input bit flips each output bit half of the time."""
-    x = ((x ^ (x >> SHIFT_1)) * MULTIPLIER_1) & LOW_32
-    x = ((x ^ (x >> SHIFT_2)) * MULTIPLIER_2) & LOW_32
-    return x ^ (x >> SHIFT_3)
+    x = x ^ (x >> SHIFT_1)  # a new array, changed in place from here on
+    x *= MULTIPLIER_1
+    x &= LOW_32
+    x ^= x >> SHIFT_2
+    x *= MULTIPLIER_2
+    x &= LOW_32
+    x ^= x >> SHIFT_3
+    return x
 
 
 def swap_first_two(
@@ -215,34 +244,33 @@ def swap_first_two(
 
 
 def _encipher(
-    index: npt.NDArray[np.int64], words: npt.NDArray[np.int64], which: npt.NDArray[np.int64], rows: int, columns: int
+    index: npt.NDArray[np.int64], keys: Keys, walking: Any, rows: _Size, columns: _Size
 ) -> npt.NDArray[np.int64]:
-    """Permute the rectangle once; words[which[i]] are the keys of index[i]."""
+    """Permute the rectangle once, with the keys of the elements at some places."""
     row, column = index // columns, index % columns
-    for r in range(0, words.shape[1] - 1, 2):
-        # Two rounds at a time: one after the other takes longer, and all at once 200 MB for a million elements.
-        keys = words[which, r : r + 2].reshape(-1, 4).T
-        row = add_hash(row, rows, column, keys[0], keys[1])
-        column = add_hash(column, columns, row, keys[2], keys[3])
+    for r in range(0, keys.rounds, 2):
+        words = keys.of(r, walking)
+        row = add_hash(row, rows, column, words[0], words[1])
+        column = add_hash(column, columns, row, words[2], words[3])
     return row * columns + column
 
 
 def _decipher(
-    index: npt.NDArray[np.int64], words: npt.NDArray[np.int64], which: npt.NDArray[np.int64], rows: int, columns: int
+    index: npt.NDArray[np.int64], keys: Keys, walking: Any, rows: _Size, columns: _Size
 ) -> npt.NDArray[np.int64]:
     """Invert _encipher: undo its rounds, the last one first."""
     row, column = index // columns, index % columns
-    for r in range(words.shape[1] - 3, -1, -2):
-        keys = words[which, r : r + 2].reshape(-1, 4).T
+    for r in range(keys.rounds - 2, -1, -2):
+        words = keys.of(r, walking)
         # Subtracting a hash is adding it to the distance from the top: -(h + (size - 1 - x)) - 1 = x - h (mod size).
-        column = columns - 1 - add_hash(columns - 1 - column, columns, row, keys[2], keys[3])
-        row = rows - 1 - add_hash(rows - 1 - row, rows, column, keys[0], keys[1])
+        column = columns - 1 - add_hash(columns - 1 - column, columns, row, words[2], words[3])
+        row = rows - 1 - add_hash(rows - 1 - row, rows, column, words[0], words[1])
     return row * columns + column
 
 
 def add_hash(
     half: npt.NDArray[np.int64],
-    size: int | npt.NDArray[np.int64],
+    size: _Size,
     other: npt.NDArray[np.int64],
     word: npt.NDArray[np.int64],
     next_word: npt.NDArray[np.int64],
@@ -252,9 +280,15 @@ def add_hash(
     The second word is added between the multiplications: with one word alone, the hash under key k ^ d would be the
     hash under k with its inputs swapped. There is no final xor-shift, because only the top bits of the product count.
     """
-    x = other ^ word
-    x = ((x ^ (x >> SHIFT_1)) * MULTIPLIER_1) & LOW_32
+    x = other ^ word  # a new array, changed in place from here on
+    x ^= x >> SHIFT_1
+    x *= MULTIPLIER_1
+    x &= LOW_32
     x ^= next_word
-    x = ((x ^ (x >> SHIFT_2)) * MULTIPLIER_2) & LOW_32
-    total: npt.NDArray[np.int64] = half + ((x * size) >> 32)
-    return np.where(total >= size, total - size, total)
+    x ^= x >> SHIFT_2
+    x *= MULTIPLIER_2
+    x &= LOW_32
+    x *= size
+    x >>= _HALF
+    x += half
+    return np.where(x >= size, x - size, x)

@@ -79,14 +79,8 @@ def for_each(
     The work may be done several times for one item, also at the same time: engines repeat what has failed, and what is
     slow. So it writes the same files each time, with names that follow from the item, through its fence.
 
-    Args:
-        executor: Runs the work.
-        run: The run of the folder that receives the results; its workers stop when it ends, and after a failure.
-        name: Name of the work on an engine, such as "WriteShards".
-        items: The items: part of the job, and so at most some hundred thousand, of some bytes each.
-        work: Function of an item and a Fence; pickled.
-        phase: The phase, for the progress.
-        reads: Folders that workers read; each worker process compares what it sees in them with the driver first.
+    The items are part of the job, and so at most some hundred thousand, of some bytes each. Of the folders that workers
+    read, each worker process compares what it sees with the driver first.
     """
     guard = Guard.of(run, executor, reads)
     watched(run, phase, lambda shown: executor.for_each(name, items, partial(guard.call, work), shown))
@@ -102,12 +96,8 @@ def watched(
 ) -> None:
     """Let workers of a run act, stop them after the failure of one, and raise that failure, or the job's end.
 
-    Args:
-        run: The run.
-        phase: The phase, for the progress.
-        act: Function of the phase in which the workers act.
-        watch: Called every second or so meanwhile.
-        is_done: Function that looks whether the results are there, for engines that forget jobs that have ended.
+    Meanwhile, `watch` is called every second or so. `is_done` looks whether the results are there, for engines that
+    forget jobs that have ended.
     """
     run.folder.remove(FAILURE)  # of an earlier run
 
@@ -139,7 +129,6 @@ class Guard:
 
     @classmethod
     def of(cls, run: Run, executor: Executor, reads: Sequence[Folder], *, is_detached: bool = False) -> "Guard":
-        """Return the guard of a run's workers, which read some folders."""
         view = DriverView.of(reads) if executor.is_remote else None
         return cls(run.folder, run.token, view, is_detached=is_detached)
 
@@ -179,11 +168,7 @@ class Guard:
 def report_failure(error: Exception, fence: Fence, *, names_host: bool = True, is_untold: bool = False) -> None:
     """Write an error, or the end of the job, into the work folder; the driver then stops all workers.
 
-    Args:
-        error: The error.
-        fence: The worker's fence.
-        names_host: Whether the worker's host is named, except by an error of the call.
-        is_untold: Whether there is no driver that tells the user.
+    `is_untold`: there is no driver that tells the user.
     """
     failure: dict[str, Any]
     if isinstance(error, JobEnd):

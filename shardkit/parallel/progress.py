@@ -8,7 +8,7 @@ What decides anything, such as the number of rejects, travels in files, because 
 import contextlib
 import logging
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import Literal, Protocol, TypeAlias
@@ -20,6 +20,7 @@ POLL_SHARE = 100
 
 Level: TypeAlias = Literal["info", "warning"]
 Counting = Callable[[str, int], None]
+Poll: TypeAlias = Callable[[], tuple[int, int | None] | None]  # shows progress; returns it unless that failed
 _functions: dict[str, Counting] = {}  # of this process
 
 
@@ -100,92 +101,46 @@ class Phase:
     stop: Callable[[], None] | None = None
     seconds: float | None = None  # after which a job on an engine is stopped
 
-    def poll(self, show: Show) -> None:
-        """Show the progress once."""
-        total = None if self.count_total is None else self.count_total()
-        show(self.count(), total, None if self.count_rejected is None else self.count_rejected())
+    following: Callable[[], "Phase | None"] = lambda: None  # the next phase of the same job, once it has begun
+
+    def poll(self, show: Show) -> tuple[int, int | None]:
+        """Show the progress once, and return it: the numbers done and known."""
+        done, total = self.count(), None if self.count_total is None else self.count_total()
+        show(done, total, None if self.count_rejected is None else self.count_rejected())
+        return done, total
 
 
-def show_while(goes_on: Callable[[float], bool], show: Show, phase: Phase) -> None:
-    """Show the progress of a phase while `goes_on`, which waits for as many seconds at most, is true.
+@contextlib.contextmanager
+def shown(phase: Phase) -> Iterator[Poll]:
+    """Show a phase, and those that follow it, during the block; its value polls once."""
+    with contextlib.ExitStack() as open_phase:
+        show = open_phase.enter_context(phase.listener.phase(phase.name, phase.total))
 
-    What the phase's functions raise is ignored: a listing may fail where the job does not.
-    """
+        def poll() -> tuple[int, int | None] | None:
+            nonlocal phase, show
+            with contextlib.suppress(Exception):  # a listing may fail where the job does not
+                while (following := phase.following()) is not None:
+                    phase.poll(show)
+                    open_phase.close()
+                    phase = following
+                    show = open_phase.enter_context(phase.listener.phase(phase.name, phase.total))
+                return phase.poll(show)
+            return None
+
+        yield poll
+
+
+def poll_while(goes_on: Callable[[float], bool], poll: Poll, watch: Callable[[], None] | None) -> None:
+    """Poll the progress while `goes_on`, which waits for as many seconds at most, is true; see `Phase.watch`."""
     next_poll = 0.0
     while goes_on(POLL_SECONDS):
-        if phase.watch is not None:
+        if watch is not None:
             with contextlib.suppress(Exception):
-                phase.watch()
+                watch()
         if (started := time.monotonic()) >= next_poll:
-            show_once(show, phase)
+            poll()
             ended = time.monotonic()
             next_poll = ended + POLL_SHARE * (ended - started)
-
-
-def show_once(show: Show, phase: Phase) -> None:
-    """Show the progress of a phase; what its functions raise is ignored."""
-    with contextlib.suppress(Exception):
-        phase.poll(show)
-
-
-@dataclass(frozen=True, slots=True)
-class StagePhase:
-    """The phase of a stage, made once the files of the job show that the stage has begun."""
-
-    has_begun: Callable[[], bool]
-    make: Callable[[], Phase]
-
-
-def job_phase(phases: Sequence[StagePhase]) -> Phase:
-    """Return one phase for a whole job, which shows the phases of its stages in turn; the first has begun."""
-    shown = _Stages(phases)
-    return Phase(shown, "", None, shown.count)
-
-
-class _Stages:
-    """A listener for the phase of a whole job: it begins a phase of the real listener for each stage."""
-
-    def __init__(self, phases: Sequence[StagePhase]) -> None:
-        self._left = list(phases)
-        self._phase = self._left.pop(0).make()
-        self._listener: ProgressListener = self._phase.listener
-        self._before = 0  # images of the stages before
-        self._done = 0
-        self._open: contextlib.ExitStack = contextlib.ExitStack()
-
-    def say(self, text: str, level: Level = "info") -> None:
-        self._listener.say(text, level)
-
-    def count(self) -> int:
-        """Return a number that changes with the progress of any stage."""
-        return self._before + self._done
-
-    def phase(self, name: str, total: int | None) -> AbstractContextManager[Show]:
-        del name, total
-        return self._all_phases()
-
-    @contextlib.contextmanager
-    def _all_phases(self) -> Iterator[Show]:
-        with contextlib.ExitStack() as self._open:
-            self._begin()
-            yield self._show
-
-    def _begin(self) -> None:
-        self._shown = self._open.enter_context(self._listener.phase(self._phase.name, self._phase.total))
-
-    def _show(self, done: int, total: int | None = None, rejected: int | None = None, /) -> None:
-        del done, total, rejected
-        while self._left and self._left[0].has_begun():
-            self._phase.poll(self._note)
-            self._open.close()
-            self._before += self._done + 1
-            self._phase = self._left.pop(0).make()
-            self._begin()
-        self._phase.poll(self._note)
-
-    def _note(self, done: int, total: int | None = None, rejected: int | None = None, /) -> None:
-        self._done = done
-        self._shown(done, total, rejected)
 
 
 def count(name: str, number: int = 1) -> None:

@@ -39,7 +39,6 @@ class Reports:
 
     @property
     def path(self) -> str:
-        """The folder of the reports."""
         return f"{WORK_FOLDER}/{self.kind}"
 
     def write(self, fence: Fence, item: int, *numbers: int, data: bytes = b"") -> None:
@@ -55,7 +54,6 @@ class Reports:
         return [of_items[item] for item in sorted(of_items)]
 
     def total(self) -> int:
-        """Return the sum of the reports' first numbers."""
         return sum(report.numbers[0] for report in self.found())
 
     def complete(self, num_items: int) -> list[Report]:
@@ -74,7 +72,6 @@ class Reports:
         return list(read_many(lambda path: retried(lambda: self.folder.read(path)), paths))
 
     def remove(self) -> None:
-        """Remove all reports."""
         self.folder.remove_tree(self.path)
 
 

@@ -51,7 +51,6 @@ class RunFile:
     is_waiting: bool = False  # none of its tasks has begun
 
     def to_bytes(self) -> bytes:
-        """Return the content."""
         return json.dumps(asdict(self)).encode()
 
 

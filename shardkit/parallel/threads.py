@@ -14,7 +14,7 @@ from typing import Any, ClassVar, TypeVar
 
 from shardkit.errors import MachineError, ShardkitError
 from shardkit.parallel.for_each import Work
-from shardkit.parallel.progress import Phase, Show, show_once, show_while
+from shardkit.parallel.progress import Phase, Poll, poll_while, shown
 
 _T = TypeVar("_T")
 
@@ -36,7 +36,7 @@ class ThreadExecutor:
     @contextlib.contextmanager
     def working(self, phase: Phase) -> Iterator[Callable[[Work, Iterable[Any]], collections.deque[Any]]]:
         """Show a phase during the block; its value calls a function for each item, and returns all that it yields."""
-        with phase.listener.phase(phase.name, phase.total) as show:
+        with shown(phase) as poll:
 
             def each(work: Work, items: Iterable[Any]) -> collections.deque[Any]:
                 results: collections.deque[Any] = collections.deque()
@@ -45,13 +45,13 @@ class ThreadExecutor:
                     for result in work(item) or ():
                         results.append(result)
 
-                _run(work_on, items, self.num_threads, show, phase)
+                _run(work_on, items, self.num_threads, poll, phase)
                 return results
 
             yield each
 
 
-def _run(work: Callable[[_T], None], items: Iterable[_T], num_threads: int, show: Show, phase: Phase) -> None:
+def _run(work: Callable[[_T], None], items: Iterable[_T], num_threads: int, poll: Poll, phase: Phase) -> None:
     """Call a function for each item, taken one by one when a thread is free."""
     left, lock, is_over = iter(items), threading.Lock(), threading.Event()
 
@@ -69,10 +69,10 @@ def _run(work: Callable[[_T], None], items: Iterable[_T], num_threads: int, show
     try:
         threads = [pool.submit(work_on) for _ in range(num_threads)]
         # The main thread waits in short steps: it answers Ctrl-C between them.
-        show_while(lambda pause: bool(wait(threads, pause).not_done), show, phase)
+        poll_while(lambda pause: bool(wait(threads, pause).not_done), poll, phase.watch)
         for thread in threads:
             _raise_error_of(thread)
-        show_once(show, phase)  # the final numbers
+        poll()  # the final numbers
     finally:
         is_over.set()
         pool.shutdown(wait=False)

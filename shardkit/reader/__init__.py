@@ -16,13 +16,14 @@ try:
 except ModuleNotFoundError as error:
     raise missing_extra(error, "shardkit.reader") or error from None
 
+from shardkit.fetch import Skip
+from shardkit.order.training import BlockOrder
 from shardkit.reader.api import make_dataset, make_dataset_fn
 from shardkit.reader.arguments.images import Images
-from shardkit.reader.arguments.values import BlockOrder, Cache, Memory, Service, Skip
+from shardkit.reader.arguments.values import Cache, Memory, Service
 from shardkit.reader.batch_preview import Preview, preview
 from shardkit.reader.dataset_fn import DatasetFn
 from shardkit.reader.images.mixup import cutmix, mixup
-from shardkit.reader.input_contexts import describe_input
 from shardkit.reader.monitoring import monitor
 
 if TYPE_CHECKING:
@@ -40,7 +41,6 @@ __all__ = [
     "Service",
     "Skip",
     "cutmix",
-    "describe_input",
     "make_dataset",
     "make_dataset_fn",
     "mixup",

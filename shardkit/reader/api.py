@@ -10,54 +10,38 @@ import tensorflow as tf
 
 from shardkit.arguments.checks import optional, whole_number
 from shardkit.arguments.suggestions import suggest_arguments, words_of
+from shardkit.fetch import Skip
 from shardkit.order import BatchLayout
 from shardkit.order.batches import check_worker_index
+from shardkit.order.training import BlockOrder
 from shardkit.reader.arguments.images import Images
 from shardkit.reader.arguments.reading import ReadArguments
-from shardkit.reader.arguments.values import BlockOrder, Cache, Service, Skip
+from shardkit.reader.arguments.values import Cache, Service
 from shardkit.reader.dataset_fn import DatasetFn
 from shardkit.reader.loading import load_dataset_fn
 
-# Each argument that takes a value object.
-_VALUES = {"images": Images, "order": BlockOrder, "on_corrupt": Skip, "cache": Cache, "service": Service}
-_WORDS = words_of(_VALUES)
+_WORDS = words_of({"images": Images, "order": BlockOrder, "on_corrupt": Skip, "cache": Cache, "service": Service})
 _EXAMPLE = "('OUT', 'train', global_batch_size=64, image_size=(224, 224))"
-_NORMALISE = "images=reader.Images((height, width), mean=127.5, std=127.5) gives values from -1 to 1"
-_ORDER = "training=True reshuffles all examples in each epoch, training=False does not shuffle"
-_EVALUATE = "training=False is one pass that sees every example once"
+_RESCALE = "images=reader.Images((height, width), mean=127.5, std=127.5) gives values from -1 to 1"
 _EPOCHS = "training does not end: fit takes epochs=, and steps_per_epoch=train_fn.steps_per_epoch"
-_WHOLE = "batches of training are always whole; for training=False there is last_batch='short'"
-_TAKE = "take=1000 reads as many examples, always the same; fold=(0, 5) divides for cross-validation"
-_MAP = "map_fn=lambda features, seed: (features['image'], features['label']) is called for each example"
-_DATASET = "the dataset's folder is the first argument, such as 'OUT'"
-_SIZE = "image_size=(224, 224) is (height, width)"
 
 # Arguments of Keras, tf.data and other readers that people type, and what to use here instead of each.
 _READER_WORDS = {
     "augment": "images=reader.Images((height, width), augment='imagenet') crops and mirrors at random; flip=True only "
     "mirrors",
-    "shuffle": _ORDER,
-    "buffer_size": "shuffling needs no buffer: each epoch is a permutation of all examples",
+    "shuffle": "training=True reshuffles all examples in each epoch, training=False does not shuffle",
     "repeat": "training=True does not end, training=False is one pass",
     "epochs": _EPOCHS,
     "steps_per_epoch": _EPOCHS,
-    "eval": _EVALUATE,
-    "validation": _EVALUATE,
-    "drop_remainder": _WHOLE,
-    "prefetch": "TensorFlow chooses it",
+    "eval": "training=False is one pass that sees every example once",
+    "drop_remainder": "batches of training are always whole; for training=False there is last_batch='short'",
     "validation_split": "a dataset is divided when it is made: shardkit.convert(…, splits='train=0.8,validation=0.2')",
-    "normalize": _NORMALISE,
-    "rescale": _NORMALISE,
+    "normalize": _RESCALE,
+    "rescale": _RESCALE,
     "label_mode": "labels are class numbers in the order of train_fn.class_names, with one_hot=True rows of 0 and 1",
-    "color_mode": "images=reader.Images((height, width), grayscale=True)",
-    "interpolation": "images=reader.Images((height, width), resize_method='antialias'), or 'bilinear', the default",
-    "target_size": _SIZE,
     "class_weight": "sample_weight='balanced', or a weight by class name",
-    "data_dir": _DATASET,
-    "directory": _DATASET,
-    "transform": _MAP,
-    "collate_fn": "batch_map_fn=lambda element, seed: element is called for each batch",
-    "max_examples": _TAKE,
+    "transform": "map_fn=lambda features, seed: (features['image'], features['label']) is called for each example",
+    "max_examples": "take=1000 reads as many examples, always the same; fold=(0, 5) divides for cross-validation",
     "initial_epoch": "start_step=100 starts at that step of the order",
 }
 _RANK = "num_workers=2, worker_index=0 are the number of processes and the number of this one, from 0"

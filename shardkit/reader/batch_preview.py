@@ -1,7 +1,5 @@
 """Draw what a trainer gets: a batch after crops and augmentation, with labels, boxes, masks and weights."""
 
-import base64
-import io
 import os
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,6 +15,7 @@ from shardkit.extras import require_extra
 from shardkit.reader.dataset_fn import DatasetFn, input_function
 from shardkit.records.contact_sheet import BLACK, TILE, Tile, contact_sheet
 from shardkit.records.drawing import Annotations, draw, save_picture
+from shardkit.records.html import thumbnail
 
 if TYPE_CHECKING:
     from PIL.Image import Image
@@ -41,9 +40,7 @@ class Preview:
         return f"<Preview {self.heading}>"
 
     def _repr_html_(self) -> str:
-        out = io.BytesIO()
-        self.image.save(out, "PNG")
-        return f"<img alt='a batch of images' src='data:image/png;base64,{base64.b64encode(out.getvalue()).decode()}'>"
+        return thumbnail("a batch", lambda _: self.image)
 
 
 @suggest_arguments(example="reader.preview(train_fn, step=0, path='batch.png')")

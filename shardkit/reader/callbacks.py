@@ -15,7 +15,7 @@ import tensorflow as tf
 from shardkit.arguments.suggestions import suggest_arguments
 from shardkit.errors import CallError
 from shardkit.options.words import shell_command
-from shardkit.reader.dataset_fn import DatasetFn, input_function, training_dataset
+from shardkit.reader.dataset_fn import DatasetFn, input_function, trained
 
 SHARE_LOG = "waiting_for_input"
 RATE_LOG = "images_per_second"
@@ -54,23 +54,16 @@ class InputMonitor(keras.callbacks.Callback):  # type: ignore[misc] # Keras is u
         times: The times of all epochs since `fit` began.
     """
 
-    def __init__(self, *, clock: Callable[[], float] = time.perf_counter) -> None:
-        """Create a callback.
-
-        Args:
-            clock: Function that returns seconds and never runs backwards.
-        """
+    def __init__(self) -> None:
+        """Create a callback."""
         super().__init__()
-        self._clock = clock
-        self.times = StepTimes()
-        self._epoch = StepTimes()
-        self._num_fetched = 0  # in this epoch
+        self.times, self._epoch, self._num_fetched = StepTimes(), StepTimes(), 0  # fetched in this epoch
         self._returned = 0.0  # end of the last wait
 
     @property
     def advice(self) -> str:
-        """One sentence on what was measured since `fit` began; it is printed when `fit` ends."""
-        return self.times.advice(training_dataset())
+        """One sentence about the times since `fit` began; it is printed when `fit` ends."""
+        return self.times.advice(next(iter(trained)) if len(trained) == 1 else "DATASET")
 
     def on_train_begin(self, logs: Any = None) -> None:
         """Take over the fetching of batches.
@@ -83,24 +76,21 @@ class InputMonitor(keras.callbacks.Callback):  # type: ignore[misc] # Keras is u
                 f"InputMonitor works with the backends tensorflow and jax of Keras; found {keras.backend.backend()}; "
                 "set KERAS_BACKEND, or write a training loop over `reader.monitor`"
             )
-        self.times, self._num_fetched = StepTimes(), 0
+        self.times, self._epoch, self._num_fetched = StepTimes(), StepTimes(), 0
         model = self.model
         if model.steps_per_execution > 1:
-            self._say(
-                f"InputMonitor: steps run one at a time, although steps_per_execution is {model.steps_per_execution}"
-            )
+            _say(f"InputMonitor: steps run one at a time, although steps_per_execution is {model.steps_per_execution}")
         function = model.train_function
         # Left by a `fit` that ended with an exception: it does not call on_train_end.
         function = function.train_function if isinstance(function, _MonitoredSteps) else function
         model.train_function = _MonitoredSteps(function, model, self.fetch)
 
     def on_epoch_begin(self, epoch: int, logs: Any = None) -> None:
-        """Begin to count."""
+        """Measure the times of this epoch."""
         self._epoch, self._num_fetched = StepTimes(), 0
 
     def on_epoch_end(self, epoch: int, logs: Any = None) -> None:
         """Add the epoch's values to `logs`."""
-        self.times += self._epoch
         if logs is not None and self._epoch.seconds:
             logs[SHARE_LOG] = self._epoch.share_waiting
             logs[RATE_LOG] = self._epoch.images_per_second
@@ -110,23 +100,26 @@ class InputMonitor(keras.callbacks.Callback):  # type: ignore[misc] # Keras is u
         if isinstance(self.model.train_function, _MonitoredSteps):
             self.model.train_function = self.model.train_function.train_function
         if self._num_fetched:  # not if the model was trained already
-            self._say(self.advice)
+            _say(self.advice)
 
     def fetch(self, batches: Iterator[Any]) -> Any:
         """Return the next batch and measure the wait; the end of the data is not one."""
-        called = self._clock()
+        called = time.perf_counter()
         batch = next(batches)
-        returned = self._clock()
+        returned = time.perf_counter()
         self._num_fetched += 1
         if self._num_fetched > UNMEASURED_BATCHES:
-            self._epoch += StepTimes(_num_images(batch), returned - self._returned, returned - called)
+            for times in (self.times, self._epoch):
+                times.num_images += _num_images(batch)
+                times.seconds += returned - self._returned
+                times.seconds_waited += returned - called
         self._returned = returned
         return batch
 
-    @staticmethod
-    def _say(text: str) -> None:
-        # After the progress bar, which Keras prints on standard output too.
-        print(text, flush=True)  # noqa: T201 - what a callback of Keras is for
+
+def _say(text: str) -> None:
+    # After the progress bar, which Keras prints on standard output too.
+    print(text, flush=True)  # noqa: T201 - what a callback of Keras is for
 
 
 class _MonitoredSteps:
@@ -164,20 +157,13 @@ def _num_images(batch: Any) -> int:
     return sum(int(part.shape[0]) for part in parts)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class StepTimes:
     """Waits of steps that follow each other, from the return of one batch to the return of a later one."""
 
     num_images: int = 0
     seconds: float = 0.0  # waits included
     seconds_waited: float = 0.0
-
-    def __add__(self, other: "StepTimes") -> "StepTimes":
-        return StepTimes(
-            self.num_images + other.num_images,
-            self.seconds + other.seconds,
-            self.seconds_waited + other.seconds_waited,
-        )
 
     @property
     def share_waiting(self) -> float:

@@ -15,7 +15,6 @@ from shardkit.fetch.damaged_records import DamagedRecord
 from shardkit.fetch.table.classes import count_classes
 from shardkit.naming import counted
 from shardkit.order import sequential, steps_per_epoch
-from shardkit.order.batches import MAX_STEP
 from shardkit.reader import input_contexts, pipeline
 from shardkit.reader.arguments.reading import check_start_step
 from shardkit.reader.iterators.iterator_watch import IteratorWatch, mark_padding
@@ -29,9 +28,8 @@ from shardkit.reader.not_data import NotData
 from shardkit.reader.pipeline_spec import PipelineSpec
 from shardkit.reader.remote import build_elsewhere, check_traced
 
-UNKNOWN = "DATASET"
 # A callback sees batches, not where they come from: the datasets that this process was asked to train on, for messages.
-_trained = set[str]()
+trained = set[str]()
 
 
 class DatasetFn(NotData):
@@ -78,21 +76,16 @@ class DatasetFn(NotData):
         if context is None:
             input_contexts.check_no_context_is_lost()
             context = tf.distribute.InputContext()
-        input_contexts.describe_input(
-            context,
-            global_batch_size=self._options.global_batch_size,
-            num_examples=self.num_examples,
-            training=self._options.training,
-            last_batch=self._options.last_batch,
-        )
         layout = input_contexts.layout_of(context, self._options.global_batch_size)
+        if self._options.has_short_batch:
+            input_contexts.check_short(self.num_examples, layout)
         if self._order is not None:
             self._order.check_workers(layout.num_workers)
         note = None
         if tf.executing_eagerly():
-            check_start(int(self._start_step), self._num_steps)
+            check_start(int(self._start_step), self.spec.end_step)
             note = self.watch.noting()
-        start_step = StartStep(self._start_step, self._num_steps, note)
+        start_step = StartStep(self._start_step, self.spec.end_step, note)
         spec = replace(self.spec, layout=layout, start_step=start_step)
         if self._options.are_others_reading:
             dataset = build_elsewhere(spec)
@@ -138,7 +131,7 @@ class DatasetFn(NotData):
     @start_step.setter
     def start_step(self, step: int) -> None:
         step = check_start_step(step, independent_workers=self._options.independent_workers)
-        check_start(step, self._num_steps)
+        check_start(step, self.spec.end_step)
         if not self._options.training:
             warn_of_skipped_steps(step, self.steps_per_epoch, self._options.split)
         self._start_step.assign(step)
@@ -151,10 +144,6 @@ class DatasetFn(NotData):
                 "with make_dataset_fn"
             )
         super().__setattr__(name, value)
-
-    @property
-    def _num_steps(self) -> int | None:
-        return None if self._options.training else self.steps_per_epoch
 
     @property
     def _num_padding(self) -> int:
@@ -272,7 +261,7 @@ class DatasetFn(NotData):
 
     def _check_step(self, step: int) -> None:
         step = whole_number()("step", step)
-        stop = self._num_steps or MAX_STEP
+        stop = self.spec.end_step
         if not 0 <= step < stop:
             last = "" if self._options.training and step < 0 else f" to {stop - 1}"
             raise CallError(f"there is no step {step}; steps count from 0{last}")
@@ -286,16 +275,3 @@ def input_function(name: str, found: Any) -> DatasetFn:
     if isinstance(found, tf.data.Dataset | tf.distribute.DistributedDataset):
         raise CallError(f"{name} must be {wanted}; found its data: give train_fn instead of train_fn()")
     raise refused(name, wanted, found)
-
-
-def remember_training(places: Sequence[str]) -> None:
-    """Remember the datasets of an input function."""
-    _trained.update(places)
-
-
-def training_dataset() -> str:
-    """Return the dataset of all input functions for training so far.
-
-    It is `UNKNOWN` if there were none or several.
-    """
-    return next(iter(_trained)) if len(_trained) == 1 else UNKNOWN

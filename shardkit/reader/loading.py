@@ -8,26 +8,28 @@ import re
 import warnings
 from dataclasses import replace
 
+import numpy as np
+
 from shardkit.dataset.features import LABEL, LABELS, OBJECT_LABELS
-from shardkit.dataset.manifest import Manifest, read_manifest
+from shardkit.dataset.manifest import Manifest
 from shardkit.errors import CallError, UnknownNameError
 from shardkit.fetch.damaged_records import DamagedRecords
 from shardkit.fetch.memory import HeldRecords, check_room, hold, record_bytes
 from shardkit.fetch.orders import make_order
 from shardkit.fetch.sources import Sources
 from shardkit.fetch.table.classes import class_weights
-from shardkit.fetch.table.mixtures import Mixture, make_mixture
+from shardkit.fetch.table.mixtures import check_apart, joined, mixed_classes, read_datasets
 from shardkit.fetch.table.records import RecordTable, load_table
 from shardkit.fetch.table.selection import select, select_labelled
 from shardkit.naming import split_of_folder
 from shardkit.options.words import shell_command
-from shardkit.order import BatchLayout, steps_per_epoch
+from shardkit.order import BatchLayout
 from shardkit.order.blocks import BLOCK_RECORDS
 from shardkit.order.training import check_order
 from shardkit.reader.arguments.reading import ReadArguments
 from shardkit.reader.arguments.values import AUTO_BYTES, Cache, Memory
 from shardkit.reader.cache.shard_cache import ShardCache
-from shardkit.reader.dataset_fn import DatasetFn, remember_training
+from shardkit.reader.dataset_fn import DatasetFn, trained
 from shardkit.reader.images.held import hold_pixels, pixel_shape
 from shardkit.reader.input_contexts import TO_EVALUATE
 from shardkit.reader.iterators.start_steps import check_start
@@ -43,12 +45,8 @@ _LOG = logging.getLogger(__name__)
 
 def load_dataset_fn(given: ReadArguments) -> DatasetFn:
     """Return the input function of validated arguments."""
-    source: Manifest | Mixture
-    if isinstance(given.dataset, list):
-        source = make_mixture(given.dataset)
-    else:
-        source = given.dataset if isinstance(given.dataset, Manifest) else read_manifest(str(given.dataset))
-    manifests, classes = list(source.manifests) if isinstance(source, Mixture) else [source], source.classes
+    manifests, weights = read_datasets(given.dataset)
+    classes = mixed_classes(manifests)
 
     def load(manifest: Manifest) -> RecordTable:
         check_split(manifest, given.split)
@@ -59,7 +57,10 @@ def load_dataset_fn(given: ReadArguments) -> DatasetFn:
         choose = select_labelled if has_labels else select
         return choose(table, where=given.where, fold=given.fold, take=given.take, training=given.training)
 
-    table = source.table(load, training=given.training) if isinstance(source, Mixture) else load(source)
+    tables = [load(manifest) for manifest in manifests]
+    if not given.training:
+        check_apart(tables, manifests)
+    table = tables[0] if weights is None else joined(tables, manifests)
     if given.training and given.fold is None:  # with folds, training reads the part that is not evaluated
         warn_of_training_on(given.split)
     if given.one_hot and not (table.has_class and table.num_classes):
@@ -73,16 +74,13 @@ def load_dataset_fn(given: ReadArguments) -> DatasetFn:
         training=given.training,
         seed=given.seed,
         global_batch_size=given.global_batch_size,
-        shares=source.shares(table) if isinstance(source, Mixture) else None,
+        shares=None if weights is None else (table.dataset[table.shard_of(np.arange(table.num_examples))], weights),
         blocks=given.block_order,
         sampling=given.sampling,
     )
     if order is not None:
         is_selected = table.record is not None
         check_order(order, table.num_examples, given.global_batch_size, is_selected=is_selected, otherwise=TO_EVALUATE)
-    check_start(
-        given.start_step, None if given.training else steps_per_epoch(table.num_examples, given.global_batch_size)
-    )
     spec = PipelineSpec(
         table,
         replace(given, split=manifests[0].split_name(given.split), image_size=None),
@@ -95,15 +93,18 @@ def load_dataset_fn(given: ReadArguments) -> DatasetFn:
         layout=BatchLayout(given.global_batch_size, 1, 0),
         start_step=0,
     )
+    check_start(given.start_step, spec.end_step)
     if isinstance(given.cache, Cache):  # last: a call that is refused copies nothing
-        spec = replace(spec, table=with_local_copies(table, given.cache))
+        cache = ShardCache(os.fspath(given.cache.folder), given.cache.max_bytes)
+        paths = cache.fetch(table.roots, table.shards)
+        spec = replace(spec, table=replace(table, paths=paths, has_copies=True))
     elif not given.are_others_reading and given.cache is not None:
         spec = _held(spec)
     if spec.table.held is None and spec.pixels is None and not spec.table.has_copies:
         record_by_record = given.training and given.block_order is None
         check_remote_reading(table, record_by_record=record_by_record, elsewhere=given.are_others_reading)
     if given.training:
-        remember_training([manifest.root.url for manifest in manifests])
+        trained.update(manifest.root.url for manifest in manifests)
     return DatasetFn(spec, classes)
 
 
@@ -159,16 +160,11 @@ def check_split(manifest: Manifest, name: str) -> None:
     try:
         manifest.split_name(name)
     except UnknownNameError as error:
-        found = _SLICE.fullmatch(name.strip())
-        if found is not None:
-            of_part = _part(manifest, found)
-            raise UnknownNameError(f"{error}{of_part}") from None
+        if found := _SLICE.fullmatch(name.strip()):
+            raise UnknownNameError(f"{error}{_part(manifest, found)}") from None
         if "+" in name:
-            msg = (
-                f"{error}; several splits become one by "
-                f"`{shell_command('convert', manifest.root.url, 'NEW', splits='train=1')}`"
-            )
-            raise UnknownNameError(msg) from None
+            command = shell_command("convert", manifest.root.url, "NEW", splits="train=1")
+            raise UnknownNameError(f"{error}; several splits become one by `{command}`") from None
         raise
 
 
@@ -176,27 +172,17 @@ def _part(manifest: Manifest, found: re.Match[str]) -> str:
     """Return what to write instead of a slice of a split that exists."""
     split = manifest.split_name(found["split"])
     num_examples = manifest.splits[split].num_examples
-    start, stop = (
-        _place(found[name], num_examples, otherwise) for name, otherwise in (("start", 0), ("stop", num_examples))
-    )
-    taken = min(max(stop - start, 1), num_examples)
+
+    def place(text: str) -> int:
+        return round(int(text[:-1]) / 100 * num_examples) if text.endswith("%") else int(text)
+
+    wanted = place(found["stop"] or "100%") - place(found["start"] or "0")
+    taken = min(max(wanted, 1), num_examples)
     parts = max(2, round(num_examples / max(1, min(taken, num_examples - taken))))
     return (
         f"; for a part of it write split={split!r} and take={taken}, always the same examples, or fold=(0, {parts}): "
         f"training=False then reads one of {parts} parts, and training=True the others"
     )
-
-
-def _place(text: str | None, num_examples: int, otherwise: int) -> int:
-    if text is None:
-        return otherwise
-    return round(int(text[:-1]) / 100 * num_examples) if text.endswith("%") else int(text)
-
-
-def with_local_copies(table: RecordTable, cache: Cache) -> RecordTable:
-    """Return the table with the paths of local copies of its shards; see `ShardCache.fetch`."""
-    paths = ShardCache(os.fspath(cache.folder), cache.max_bytes).fetch(table.roots, table.shards)
-    return replace(table, paths=paths, has_copies=True)
 
 
 def check_remote_reading(table: RecordTable, *, record_by_record: bool, elsewhere: bool) -> None:

@@ -3,7 +3,7 @@
 import time
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Generic, TypeVar
 
 import tensorflow as tf
@@ -18,7 +18,7 @@ Element = TypeVar("Element")
 RECENT_STEPS = 1000  # steps whose waits are kept, for the percentiles: memory stays the same however long a training is
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class WaitingSummary:
     """How a loop spent its time.
 
@@ -39,15 +39,15 @@ class WaitingSummary:
         max_step: Step of that wait, counted from 0 when the monitor was made; None if there were only first batches.
     """
 
-    num_steps: int
-    num_passes: int
-    seconds_first_batches: float
-    seconds_waited: float
-    seconds_between: float
-    p50_seconds: float
-    p95_seconds: float
-    max_seconds: float
-    max_step: int | None
+    num_steps: int = 0
+    num_passes: int = 0
+    seconds_first_batches: float = 0.0
+    seconds_waited: float = 0.0
+    seconds_between: float = 0.0
+    p50_seconds: float = 0.0
+    p95_seconds: float = 0.0
+    max_seconds: float = 0.0
+    max_step: int | None = None
 
     @property
     def share_waiting(self) -> float:
@@ -72,22 +72,13 @@ class Monitor(Generic[Element]):
     """An iterable that yields the elements of a dataset unchanged and measures the waits; see `monitor`."""
 
     def __init__(self, dataset: Iterable[Element], clock: Callable[[], float]) -> None:
-        self._dataset, self._clock = dataset, clock
-        self._next_step = 0
+        self._dataset, self._clock, self._next_step = dataset, clock, 0
         self.reset()
 
     def reset(self) -> None:
         """Set all figures to zero. The loop continues where it is, and so does the numbering of `max_step`."""
         self._last: deque[float] = deque(maxlen=RECENT_STEPS)
-        self._num_passes = self._num_later = 0
-        self._first = self._waited = self._between = 0.0
-        self._max = 0.0
-        self._max_step: int | None = None
-
-    def __iter__(self) -> Iterator[Element]:
-        """Open the input again; the figures continue."""
-        _check_python()  # tf.function would unroll a `for`, endlessly if the data is endless
-        return _MonitoredIterator(self, self._dataset, self._clock)
+        self._figures = WaitingSummary()
 
     @property
     def last(self) -> tuple[float, ...]:
@@ -96,37 +87,54 @@ class Monitor(Generic[Element]):
 
     def summary(self) -> WaitingSummary:
         """Return the figures since the monitor was made or `reset`, without the current step."""
-        return WaitingSummary(
-            num_steps=self._num_passes + self._num_later,
-            num_passes=self._num_passes,
-            seconds_first_batches=self._first,
-            seconds_waited=self._waited,
-            seconds_between=self._between,
-            p50_seconds=self._percentile(50),
-            p95_seconds=self._percentile(95),
-            max_seconds=self._max,
-            max_step=self._max_step,
-        )
+        waits = sorted(self._last) or [0.0]
+        p50, p95 = (waits[-(-percent * len(waits) // 100) - 1] for percent in (50, 95))  # by nearest rank
+        return replace(self._figures, p50_seconds=p50, p95_seconds=p95)
 
     def __str__(self) -> str:
         return str(self.summary())
 
-    def _count(self, waited: float, *, is_first: bool) -> None:
-        if is_first:
-            self._num_passes += 1
-            self._first += waited
-        else:
-            self._last.append(waited)
-            self._num_later += 1
-            self._waited += waited
-            if self._max_step is None or waited > self._max:
-                self._max, self._max_step = waited, self._next_step
-        self._next_step += 1
+    def __iter__(self) -> "_Pass[Element]":
+        """Open the input again; the figures continue."""
+        _check_python()  # tf.function would unroll a `for`, endlessly if the data is endless
+        start = self._clock()
+        return _Pass(self, iter(self._dataset), self._clock() - start)
 
-    def _percentile(self, percent: int) -> float:
-        """Return the nearest-rank percentile of the latest waits; 0 if there are none."""
-        rank = -(-percent * len(self._last) // 100)
-        return sorted(self._last)[rank - 1] if self._last else 0.0
+    def _next(self, current: "_Pass[Element]") -> Element:
+        """Return the next element of a pass; a call that raises is not a step."""
+        _check_python()
+        called, since = self._clock(), current.measured_from
+        current.measured_from = None  # if the source raises, the time until the next call does not count
+        if since is not None:
+            self._figures.seconds_between += called - since
+        element = next(current.source)
+        returned, figures, step = self._clock(), self._figures, self._next_step
+        waited, self._next_step = returned - called, step + 1
+        figures.num_steps += 1
+        if current.opening is not None:
+            figures.num_passes += 1
+            figures.seconds_first_batches += current.opening + waited
+            current.opening = None
+            return element
+        self._last.append(waited)
+        figures.seconds_waited += waited
+        if figures.max_step is None or waited > figures.max_seconds:
+            figures.max_seconds, figures.max_step = waited, step
+        current.measured_from = returned
+        return element
+
+
+@dataclass(slots=True)
+class _Pass(Iterator[Element]):
+    """One pass over a dataset."""
+
+    monitor: Monitor[Element]
+    source: Iterator[Element]
+    opening: float | None  # seconds that it took to open the source; None after the first batch
+    measured_from: float | None = None  # end of the last wait, if the training step follows it
+
+    def __next__(self) -> Element:
+        return self.monitor._next(self)  # noqa: SLF001 - this class is half of Monitor
 
 
 @suggest_arguments(example="reader.monitor(train_fn())")
@@ -163,31 +171,6 @@ def monitor(dataset: Iterable[Element], *, clock: Callable[[], float] = time.per
     if not isinstance(dataset, Iterable):
         raise refused("dataset", "something to iterate over", dataset)
     return Monitor(dataset, clock)
-
-
-class _MonitoredIterator(Iterator[Element]):
-    """One pass over a dataset. It passes on elements and exceptions; a call that raised is not a step."""
-
-    def __init__(self, figures: Monitor[Element], dataset: Iterable[Element], clock: Callable[[], float]) -> None:
-        start = clock()
-        self._source = iter(dataset)
-        self._opening: float | None = clock() - start  # None after the first batch
-        self._figures, self._clock = figures, clock
-        self._measured_from: float | None = None  # end of the last wait, if the training step follows it
-
-    def __next__(self) -> Element:
-        _check_python()
-        figures, called, since = self._figures, self._clock(), self._measured_from
-        self._measured_from = None  # if the source raises, the time until the next call does not count
-        if since is not None:
-            figures._between += called - since  # noqa: SLF001 - this class is half of Monitor
-        element = next(self._source)
-        returned = self._clock()
-        is_first = self._opening is not None
-        figures._count((self._opening or 0.0) + returned - called, is_first=is_first)  # noqa: SLF001 - as above
-        self._measured_from = None if is_first else returned
-        self._opening = None
-        return element
 
 
 def _check_python() -> None:

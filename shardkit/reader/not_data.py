@@ -23,15 +23,13 @@ class NotData:
     """An input function: without these methods Python, Keras and TensorFlow only say what it is not."""
 
     def __iter__(self) -> NoReturn:
-        """Refuse to be iterated."""
         raise TypeError(_UNCALLED)
 
     def __next__(self) -> NoReturn:
-        """Refuse to be an iterator."""
         raise TypeError(f"{_FUNCTION}: write next(iter(train_fn())) for its first batch, or train_fn.read_batch(0)")
 
     def __len__(self) -> NoReturn:
-        """Refuse to have a length, which could be that of examples or of batches."""
+        # It could be that of examples or of batches.
         msg = f"{_FUNCTION}: write train_fn.num_examples, or train_fn.steps_per_epoch for the number of batches"
         raise TypeError(msg)
 
@@ -40,14 +38,13 @@ class NotData:
         return True
 
     def __getitem__(self, number: Any) -> NoReturn:
-        """Refuse to be a sequence."""
         raise TypeError(
             f"{_FUNCTION}: write train_fn.read_batch(0) for the global batch of a step; single examples are those of "
             "shardkit.open(dataset, split)"
         )
 
     def __array__(self, *_: Any, **__: Any) -> NoReturn:
-        """Refuse to be an array: without this, Keras says only that it does not know the type of what `fit` has."""
+        # Without this, Keras says only that it does not know the type of what `fit` has.
         raise TypeError(_UNCALLED)
 
     @property

@@ -15,7 +15,8 @@ import numpy as np
 import numpy.typing as npt
 import tensorflow as tf
 
-ALIGNMENT = 64  # bytes, of memory that TensorFlow uses without a copy
+from shardkit.fetch.memory import ALIGNMENT
+
 _CALLABLE, _STOPPED = 0, 1
 # From the graph's look at the memory until Python is entered; microseconds, if the interpreter is free.
 _GRACE_SECONDS = 0.05

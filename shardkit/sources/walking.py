@@ -183,19 +183,14 @@ def read_label_file(folder: Folder, path: str, num_bytes: int, max_bytes: int) -
     return data if len(data) <= max_bytes else f"it has {len(data):,} bytes, more than {max_bytes:,}"
 
 
-def files_below(folder: Folder, path: str, left_out: Collection[str] = ()) -> Iterator[tuple[str, Entry]]:
-    """Yield path and entry of every file below a folder, sorted by name, folder by folder.
+def files_below(
+    folder: Folder, path: str, left_out: Collection[str] = (), *, recursive: bool = True
+) -> Iterator[tuple[str, Entry]]:
+    """Yield path and entry of every file below a folder, or only of those in it, sorted by name, folder by folder.
 
     Links that lead to a folder above, and datasets that were written into the source, are skipped.
     """
-    return _files_below(folder, path, left_out, tuple(folder.resolve(one) for one in ancestors(path)))
-
-
-def _files_below(
-    folder: Folder, path: str, left_out: Collection[str], above: tuple[str, ...]
-) -> Iterator[tuple[str, Entry]]:
-    here = folder.resolve(path)
-    if here in above or path in left_out:
+    if path in left_out or _leads_above(folder, path):
         return
     entries = children(folder, path)
     if are_of_dataset(entries):
@@ -204,9 +199,14 @@ def _files_below(
     for entry in entries:
         if not entry.is_folder:
             yield start + entry.name, entry
-    for entry in entries:
+    for entry in entries if recursive else ():
         if entry.is_folder:
-            yield from _files_below(folder, join(path, entry.name), left_out, (*above, here))
+            yield from files_below(folder, join(path, entry.name), left_out)
+
+
+def _leads_above(folder: Folder, path: str) -> bool:
+    """Return whether a folder is a link to one above it, whose files are listed already."""
+    return folder.is_link(path) and folder.resolve(path) in map(folder.resolve, ancestors(path))
 
 
 def ancestors(path: str) -> Iterator[str]:

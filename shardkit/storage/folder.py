@@ -113,6 +113,10 @@ class Folder(abc.ABC):
     def resolve(self, path: str) -> str:
         """Return the path with symbolic links resolved: two paths name the same folder if their results are equal."""
 
+    def is_link(self, path: str) -> bool:
+        """Return whether a path is a symbolic link; only local folders have some."""
+        return False
+
 
 def remove_temporaries(folder: Folder) -> None:
     """Remove the temporary files in a folder. Hold the output lock: this also removes those of running writers."""
@@ -207,3 +211,7 @@ class WrappedFolder(Folder):
     def resolve(self, path: str) -> str:
         """See Folder."""
         return self.inner.resolve(path)
+
+    def is_link(self, path: str) -> bool:
+        """See Folder."""
+        return self.inner.is_link(path)

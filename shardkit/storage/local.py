@@ -158,6 +158,10 @@ class LocalFolder(Folder):
         """See Folder."""
         return os.path.realpath(self.os_path(path))
 
+    def is_link(self, path: str) -> bool:
+        """See Folder."""
+        return os.path.islink(self.os_path(path))
+
 
 def _open_regular(path: str, flags: int) -> int:
     """Open a regular file; refuse others: opening a named pipe waits for its writer, and /dev/zero never ends."""

@@ -14,7 +14,7 @@ from shardkit.conversion.writing.conversion import Conversion
 from shardkit.conversion.writing.reject_limit import RejectLimit
 from shardkit.conversion.writing.shard import WriteJob
 from shardkit.conversion.writing.source_plan import take_inventory
-from shardkit.conversion.writing.taken_inventory import plan_inventory
+from shardkit.conversion.writing.steps import plan_inventory
 from shardkit.dataset.manifest import Manifest, read_manifest
 from shardkit.options.groups import ConvertOptions
 from shardkit.parallel.for_each import Guard

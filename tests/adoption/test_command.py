@@ -7,7 +7,7 @@ import shlex
 import pytest
 
 import shardkit
-from shardkit.adoption.scan_files import ScanJob
+from shardkit.adoption import adopting
 
 from ..cli.calling import IN_PROCESS_RUNNER, call
 from ..dataset.foreign.records import coco, example, framed, imagenet, tfrecorder, write
@@ -88,10 +88,10 @@ def test_beam_writes_the_bytes_of_the_threads(old, tmp_path):
 
 
 def test_a_file_that_a_worker_cannot_read_stops_a_beam_pipeline_with_a_sentence(old, monkeypatch):
-    def fail(_, item, _fence):
-        raise PermissionError(13, "Permission denied", item[1].path)
+    def fail(*_):
+        raise PermissionError(13, "Permission denied")
 
-    monkeypatch.setattr(ScanJob, "scan", fail)
+    monkeypatch.setattr(adopting, "scan_file", fail)
     result = call("adopt", old, IN_PROCESS_RUNNER)
     assert result.exit_code == 3
     assert "Permission denied" in result.stderr

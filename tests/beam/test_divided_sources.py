@@ -5,7 +5,7 @@ import json
 import pytest
 
 from shardkit.beam.conversion import BeamExecutor
-from shardkit.conversion.writing import inventory_tasks
+from shardkit.conversion.writing import job
 from shardkit.parallel.threads import ThreadExecutor
 from shardkit.record_sources import webdataset_samples
 from shardkit.sources.formats.tables import text_pieces
@@ -58,13 +58,13 @@ def check(name, options, executor, tmp_path, monkeypatch):
     options = [*options, "--shards", "3", "--max-rejected", "9", "--seed", "3"]
     convert(tmp_path / name, tmp_path / "whole", *options)
     groups = []
-    part_groups = inventory_tasks.part_groups
+    part_groups = job.part_groups
 
     def noting(*given, **named):
         groups.extend(found := part_groups(*given, **named))
         return found
 
-    monkeypatch.setattr(inventory_tasks, "part_groups", noting)
+    monkeypatch.setattr(job, "part_groups", noting)
     if executor is BeamExecutor:
         options.append("--runner=BundleBasedDirectRunner")  # whose workers might be processes of other hosts
     else:

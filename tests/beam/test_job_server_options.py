@@ -1,7 +1,6 @@
 import pytest
 
-from shardkit.beam.job_server_options import job_server_options, without
-from shardkit.beam.options import RunnerConfig, refuse_unknown
+from shardkit.beam.options import RunnerConfig, job_server_options, refuse_unknown, without
 from shardkit.errors import CallError
 
 FLINK = ["--runner=FlinkRunner"]

@@ -9,7 +9,7 @@ import pytest
 from shardkit.beam import conversion as wiring
 from shardkit.conversion.inventory import parts
 from shardkit.conversion.inventory.source_files import SourceFiles
-from shardkit.conversion.writing import steps, taken_inventory
+from shardkit.conversion.writing import inventory_tasks, steps
 from shardkit.conversion.writing.output import finished_shards
 from shardkit.errors import MachineError
 from shardkit.host import Host
@@ -162,15 +162,15 @@ def test_more_images_than_the_memory_of_the_host_holds_are_refused_and_the_next_
     words = (photographs, tmp_path / "out", "--max-rejected", "1")
     planning, identical = "planning 19 images takes 3.7 KiB of memory", ("--dedupe", "identical")
     with monkeypatch.context() as small:
-        small.setattr(taken_inventory, "this_host", lambda: Host(2, 19 * 125 - 1))
+        small.setattr(inventory_tasks, "this_host", lambda: Host(2, 19 * 125 - 1))
         said = convert(*words, exit_code=3)
         assert f"{planning} and this host has 2.3 KiB: run the same command where one host has more, or convert" in said
         assert "planning 19 images takes 2.3 KiB" in convert(*words, *identical, exit_code=3)
-        small.setattr(taken_inventory, "this_host", lambda: Host(2, 19 * 125))
+        small.setattr(inventory_tasks, "this_host", lambda: Host(2, 19 * 125))
         for runner in ((), (IN_PROCESS_RUNNER,)):
             assert "or add --dedupe identical, which takes 2.3 KiB" in convert(*words, *runner, exit_code=3)
         convert(*words, *identical)
-        small.setattr(taken_inventory, "this_host", lambda: Host(2, 19 * 198))
+        small.setattr(inventory_tasks, "this_host", lambda: Host(2, 19 * 198))
         convert(*words, "--overwrite")
 
 
@@ -197,7 +197,7 @@ def test_a_job_that_the_engine_has_forgotten_is_looked_for_in_the_output(photogr
 @pytest.mark.parametrize(
     ("check", "reader", "look"),
     [
-        ("decode", "inventory.checking", "inventory_tasks.refuse_seen_rejects"),
+        ("decode", "inventory.checking", "job.refuse_seen_rejects"),
         ("header", "writing.shard", "steps.refuse_seen_late_rejects"),
     ],
 )

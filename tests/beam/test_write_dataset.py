@@ -446,16 +446,18 @@ def test_files_of_others_in_the_output_are_refused_by_a_worker_before_an_image_i
 
 
 def test_a_pipeline_that_runs_twice_draws_two_tokens_and_each_is_the_same_in_all_steps(rows, tmp_path, monkeypatch):
-    run_of, drawn = StagedConversion.run_of, []
-    monkeypatch.setattr(
-        StagedConversion, "run_of", staticmethod(lambda staged, token: drawn.append(token) or run_of(staged, token))
-    )
+    runs = []
+    for name in ("plan", "publish"):
+        step = getattr(StagedConversion, name)
+        monkeypatch.setattr(
+            StagedConversion, name, lambda task, *given, step=step: runs.append(task.run) or step(task, *given)
+        )
     pipeline = beam.Pipeline(RUNNER)
     given(pipeline, rows[:2]) | WriteDataset(tmp_path / "out")
     for _ in range(2):
         pipeline.run().wait_until_finish()
-    assert len(drawn) == 4, "planned and published twice"
-    assert drawn[0] == drawn[1] != drawn[2] == drawn[3]
+    assert len(runs) == 4, "planned and published twice"
+    assert runs[0] == runs[1] != runs[2] == runs[3]
 
 
 @pytest.mark.slow  # for two processes of Beam

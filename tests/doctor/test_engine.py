@@ -7,8 +7,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import pytest
 
-from shardkit.beam.job_server_options import job_server_options
-from shardkit.beam.options import RunnerConfig
+from shardkit.beam.options import RunnerConfig, job_server_options
 from shardkit.doctor.check import refuse_failed
 from shardkit.doctor.driver import check_runner, is_here
 from shardkit.doctor.engine import Address, Engine, parse_address

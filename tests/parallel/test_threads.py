@@ -6,7 +6,7 @@ import threading
 import pytest
 
 from shardkit.conversion.writing.conversion import Conversion
-from shardkit.conversion.writing.inventory_tasks import InventoryJob
+from shardkit.conversion.writing.job import InventoryTask
 from shardkit.errors import MachineError
 from shardkit.options.groups import ConvertOptions
 from shardkit.parallel.progress import Phase, Silent
@@ -93,7 +93,7 @@ def test_the_phase_is_watched_while_it_runs():
 def test_images_of_one_folder_are_decoded_in_several_threads(tmp_path, monkeypatch):
     write_class_folders(tmp_path / "photos", {"cat": 300, "dog": 10})
     both = threading.Barrier(2)  # two batches at a time, or it breaks
-    check_listing, met = InventoryJob.check_listing, threading.Event()
+    check_listing, met = InventoryTask.check_listing, threading.Event()
 
     def checked(*arguments):
         if not met.is_set():
@@ -101,7 +101,7 @@ def test_images_of_one_folder_are_decoded_in_several_threads(tmp_path, monkeypat
             met.set()
         yield from check_listing(*arguments)
 
-    monkeypatch.setattr(InventoryJob, "check_listing", checked)
+    monkeypatch.setattr(InventoryTask, "check_listing", checked)
     manifest = (
         Conversion(str(tmp_path / "photos"), str(tmp_path / "out"), ConvertOptions.of({"shards": 2}), ThreadExecutor(2))
         .run()

@@ -1,3 +1,6 @@
+import gc
+import time
+
 import numpy as np
 import pytest
 import tensorflow as tf
@@ -56,3 +59,19 @@ def joined_batches(datasets, steps, replicas=1):
 def texts(keys):
     """Keys as batch_keys gives them, of an array of bytes."""
     return [key.decode() for key in keys]
+
+
+def assert_same(found, expected):
+    """Compare elements, or lists of them, value by value."""
+    tf.nest.assert_same_structure(found, expected)
+    for one, other in zip(tf.nest.flatten(found), tf.nest.flatten(expected), strict=True):
+        np.testing.assert_array_equal(one, other)
+
+
+def soon(condition):
+    """Whether it holds within 20 seconds: TensorFlow's threads end some time after their iterator."""
+    deadline = time.monotonic() + 20
+    while not condition() and time.monotonic() < deadline:
+        gc.collect()
+        time.sleep(0.02)
+    return condition()

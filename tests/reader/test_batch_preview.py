@@ -23,7 +23,7 @@ def test_a_preview_shows_the_batch_of_a_step_and_leaves_the_function_alone(noise
         found = [sheet[y : y + TILE, x : x + TILE] for y, x in zip(rows, columns, strict=True)]
         assert any(one.shape == image.shape and (one == image).all() for one in found)
     assert "step 2: 6 of 6 images" in shown.heading
-    assert "data:image/png;base64" in shown._repr_html_()
+    assert "data:image/jpeg;base64" in shown._repr_html_()
     assert int(dataset_fn.start_step) == 0
     assert len(labels) == 6
 

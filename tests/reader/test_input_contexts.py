@@ -5,8 +5,8 @@ import pytest
 import tensorflow as tf
 
 from shardkit.errors import CallError
-from shardkit.reader import Images, describe_input, make_dataset_fn
-from shardkit.reader.input_contexts import layout_of
+from shardkit.reader import Images, make_dataset_fn
+from shardkit.reader.input_contexts import check_short, layout_of
 
 from .conftest import COUNTS, global_batches
 
@@ -15,38 +15,6 @@ NUM_EXAMPLES = sum(COUNTS.values())
 
 def context(pipelines, index, replicas):
     return tf.distribute.InputContext(pipelines, index, replicas)
-
-
-@pytest.mark.parametrize(
-    ("given", "batch", "expected"),
-    [
-        # One worker of four devices: MirroredStrategy makes one pipeline.
-        ((1, 0, 4), 64, ["pipeline 0 of 1 feeds 4 of 4 replicas", "batch of 64 ", "[0, 64), 16 for each"]),
-        # The same with PER_REPLICA input: a pipeline for each device.
-        ((4, 2, 4), 64, ["pipeline 2 of 4 feeds 1 of 4 replicas", "[32, 48), 16 for each"]),
-        # Three workers of two devices: MultiWorkerMirroredStrategy.
-        ((3, 1, 6), 96, ["pipeline 1 of 3 feeds 2 of 6 replicas", "[32, 64), 16 for each"]),
-        # A TPU pod of 32 hosts.
-        ((32, 31, 256), 4096, ["pipeline 31 of 32 feeds 8 of 256 replicas", "[3,968, 4,096), 16 for each"]),
-    ],
-)
-def test_it_says_what_a_pipeline_gets(given, batch, expected):
-    text = describe_input(context(*given), global_batch_size=batch, num_examples=10_000)
-    for words in expected:
-        assert words in text
-
-
-def test_it_says_how_long_training_and_evaluation_are():
-    training = describe_input(context(1, 0, 2), global_batch_size=64, num_examples=1000)
-    assert "never ends; 1,000 examples make 15.62 steps an epoch (steps_per_epoch=16)" in training
-    evaluation = describe_input(context(1, 0, 2), global_batch_size=64, num_examples=1000, training=False)
-    assert evaluation.endswith("It ends after 16 steps; the last 24 places are padding of weight 0.")
-
-
-def test_it_says_how_long_an_evaluation_without_padding_is():
-    options = {"global_batch_size": 64, "num_examples": 1000, "training": False, "last_batch": "short"}
-    text = describe_input(context(1, 0, 2), **options)
-    assert text.endswith("It ends after 16 steps; the last global batch has 40 examples and no padding.")
 
 
 @pytest.mark.parametrize(
@@ -65,17 +33,30 @@ def test_it_says_how_long_an_evaluation_without_padding_is():
     ],
 )
 def test_what_cannot_be_divided_without_padding_is_refused(given, batch, num_examples, sentence):
-    options = {"global_batch_size": batch, "num_examples": num_examples, "last_batch": "short"}
     with pytest.raises(CallError, match=re.escape(sentence)):
-        describe_input(context(*given), training=False, **options)
-    describe_input(context(*given), training=False, **options | {"last_batch": "padded"})
+        check_short(num_examples, layout_of(context(*given), batch))
 
 
-@pytest.mark.parametrize(("given", "batch"), [((1, 0, 3), 64), ((3, 0, 3), 64), ((2, 0, 3), 60)])
-def test_the_input_function_refuses_the_same(noise, given, batch):
-    dataset_fn = make_dataset_fn(noise, "train", global_batch_size=batch)
+def test_an_evaluation_that_cannot_be_divided_needs_its_padding(noise):
+    options = {"global_batch_size": 8, "training": False, "take": 3}
+    make_dataset_fn(noise, "train", **options)(context(1, 0, 4))
     with pytest.raises(CallError):
-        dataset_fn(context(*given))
+        make_dataset_fn(noise, "train", last_batch="short", **options)(context(1, 0, 4))
+
+
+@pytest.mark.parametrize(
+    ("pipelines", "replicas", "size", "sentence"),
+    [
+        (2, 3, 36, "3 replicas do not divide evenly over 2 input pipelines.*give every worker the same number"),
+        (3, 8, 48, "8 replicas do not divide evenly over 3 input pipelines"),
+        (2, 8, 36, "36 cannot be divided evenly among 8 replicas; use 32 or 40"),
+        (4, 4, 3, "3 cannot be divided evenly among 4 replicas; use 4"),
+    ],
+)
+def test_what_would_hang_crash_or_drop_is_refused_with_numbers_and_a_remedy(pipelines, replicas, size, sentence):
+    for index in range(pipelines):
+        with pytest.raises(CallError, match=sentence):
+            layout_of(context(pipelines, index, replicas), size)
 
 
 def test_a_strategy_of_one_replica_needs_no_context(noise):
@@ -83,11 +64,6 @@ def test_a_strategy_of_one_replica_needs_no_context(noise):
     one = tf.distribute.OneDeviceStrategy("CPU:0")
     images, _ = next(iter(one.distribute_datasets_from_function(lambda context: dataset_fn())))
     assert images.shape[0] == 8
-
-
-def test_evaluation_may_have_fewer_examples_than_a_batch():
-    text = describe_input(context(8, 0, 8), global_batch_size=64, num_examples=3, training=False)
-    assert "the last 61 places are padding" in text
 
 
 CONTEXTS = [

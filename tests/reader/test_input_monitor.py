@@ -11,7 +11,7 @@ import tensorflow as tf
 
 from shardkit import reader
 from shardkit.errors import CallError
-from shardkit.reader import dataset_fn
+from shardkit.reader import callbacks, loading
 from shardkit.reader.callbacks import StepTimes
 
 from ..cli.calling import environment
@@ -60,7 +60,7 @@ def scalars(folder):
 
 
 def test_with_a_slow_input_training_waits_and_all_logs_say_so(train_fn, noise, tmp_path, capsys, monkeypatch):
-    monkeypatch.setattr(dataset_fn, "_trained", {str(noise)})  # other tests of this process read other datasets
+    monkeypatch.setattr(callbacks, "trained", {str(noise)})  # other tests of this process read other datasets
     slow = train_fn().map(lambda images, labels: (sleeping(images), labels))
     monitor = reader.InputMonitor()
     board = keras.callbacks.TensorBoard(tmp_path, write_graph=False)
@@ -101,12 +101,12 @@ def batches(count):
 def test_training_is_the_same_with_and_without_it(devices, data, execution, options):
     strategy = tf.distribute.MirroredStrategy(["CPU:0", "CPU:1"]) if devices == 2 else tf.distribute.get_strategy()
     found = []
-    for callbacks in ([], [reader.InputMonitor()]):
+    for monitors in ([], [reader.InputMonitor()]):
         with strategy.scope():
             model = compiled(**execution)
         model.make_train_function()
         function = model.train_function
-        history = model.fit(data, epochs=2, verbose=0, shuffle=False, callbacks=callbacks, **options).history
+        history = model.fit(data, epochs=2, verbose=0, shuffle=False, callbacks=monitors, **options).history
         assert model.train_function is function
         found.append((history["loss"], model.get_weights()[0], int(model.optimizer.iterations.numpy())))
     (loss, weights, steps), (loss_monitored, weights_monitored, steps_monitored) = found
@@ -114,7 +114,7 @@ def test_training_is_the_same_with_and_without_it(devices, data, execution, opti
     assert loss_monitored == pytest.approx(loss, rel=1e-5)
     assert weights.any()
     assert np.allclose(weights_monitored, weights, rtol=1e-4)
-    assert callbacks[0].times.num_images == 2 * 3 * 4
+    assert monitors[0].times.num_images == 2 * 3 * 4
 
 
 def test_a_fit_that_failed_leaves_nothing_that_measures_twice():
@@ -167,14 +167,18 @@ def test_the_advice_has_the_figures(seconds_waited, advice):
 
 
 def test_the_dataset_is_named_if_this_process_trains_on_only_one(noise, monkeypatch):
-    monkeypatch.setattr(dataset_fn, "_trained", set())
-    assert dataset_fn.training_dataset() == "DATASET"
+    known = set()
+    monkeypatch.setattr(callbacks, "trained", known)
+    monkeypatch.setattr(loading, "trained", known)
+    monitor = reader.InputMonitor()
+    monitor.times = StepTimes(num_images=1, seconds=2, seconds_waited=1)
+    assert "shardkit bench DATASET " in monitor.advice
     options = {"global_batch_size": 16, "image_size": (8, 8)}
     for training in (True, True, False):
         reader.make_dataset_fn(noise, "train", training=training, **options)
-    assert dataset_fn.training_dataset() == str(noise)
-    dataset_fn.remember_training(["other"])
-    assert dataset_fn.training_dataset() == "DATASET"
+    assert f"shardkit bench {noise} " in monitor.advice
+    known.add("other")
+    assert "shardkit bench DATASET " in monitor.advice
 
 
 JAX_PROGRAM = """

@@ -16,5 +16,5 @@ def accuracies(shapes, found_once):  # noqa: F811 - a fixture
 
 @pytest.mark.slow  # README's snippets learn them, too: by fit to over 80 percent, and a loop that takes some steps
 @pytest.mark.parametrize("way", ["fit", "loop"])
-def test_the_sample_shapes_are_learnt_to_over_95_percent_on_two_devices(accuracies, way):
-    assert accuracies[way] > 0.95
+def test_the_sample_shapes_are_learnt_to_over_90_percent_on_two_devices(accuracies, way):
+    assert accuracies[way] > 0.9

@@ -5,10 +5,8 @@ import hashlib
 import itertools
 
 import pytest
-import tensorflow as tf
 
 from shardkit import reader
-from shardkit.errors import CallError
 
 from .training_fixtures import facts_of_cluster, shapes  # noqa: F401 - a fixture
 
@@ -86,33 +84,3 @@ def test_what_is_evaluated_does_not_depend_on_the_number_of_workers(clusters):
 
 def test_a_dataset_of_whole_batches_is_dealt_out_without_loss_or_repetition(workers, train_fn):
     assert joined(workers, "whole_keys") == [train_fn.batch_keys(step) for step in range(NUM_STEPS // 2)]
-
-
-@pytest.mark.parametrize(
-    ("pipelines", "replicas", "size", "sentence"),
-    [
-        (2, 3, 36, "3 replicas do not divide evenly over 2 input pipelines.*give every worker the same number"),
-        (3, 8, 48, "8 replicas do not divide evenly over 3 input pipelines"),
-        (2, 8, 36, "36 cannot be divided evenly among 8 replicas; use 32 or 40"),
-        (4, 4, 3, "3 cannot be divided evenly among 4 replicas; use 4"),
-        (4, 4, 400, "192 examples, fewer than global_batch_size=400"),
-    ],
-)
-def test_what_would_hang_crash_or_drop_is_refused_with_numbers_and_a_remedy(pipelines, replicas, size, sentence):
-    # On CPU a worker of this strategy has one replica, however many logical devices: the contexts are made by hand.
-    for index in range(pipelines):
-        with pytest.raises(CallError, match=sentence):
-            reader.describe_input(
-                tf.distribute.InputContext(pipelines, index, replicas), global_batch_size=size, num_examples=192
-            )
-
-
-def test_check_says_in_words_what_each_worker_gets():
-    context = tf.distribute.InputContext(2, 1, 4)
-    text = reader.describe_input(context, global_batch_size=36, num_examples=192)
-    assert "Input pipeline 1 of 2 feeds 2 of 4 replicas" in text
-    assert "[18, 36), 9 for each replica" in text
-    assert "never ends" in text
-    assert "steps_per_epoch=6" in text
-    text = reader.describe_input(context, global_batch_size=36, num_examples=48, training=False)
-    assert "ends after 2 steps; the last 24 places are padding" in text

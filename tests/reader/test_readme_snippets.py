@@ -10,7 +10,6 @@ import os
 import re
 import shlex
 import shutil
-import socket
 import subprocess
 import sys
 from subprocess import PIPE
@@ -24,7 +23,7 @@ from shardkit.dataset.manifest import digest_of
 from shardkit.reader import make_dataset
 
 from ..pages import CHECKOUT, runnable
-from .training_fixtures import SHAPES, cluster, command, environment, run_all, shapes  # noqa: F401 - a fixture
+from .training_fixtures import SHAPES, cluster, command, environment, free_port, run_all, shapes  # noqa: F401
 
 SNIPPETS = runnable("python")
 # What must hold once a snippet has run: that it did what the text around it says.
@@ -219,11 +218,6 @@ def run_with_jax(script, count, num_devices):
         assert process.returncode == 0, error[-2000:]
         printed.append(output)
     return printed
-
-
-def free_port():
-    with socket.create_server(("127.0.0.1", 0)) as free:
-        return free.getsockname()[1]
 
 
 def test_workers_resume_at_one_number_also_if_there_are_fewer(shapes, tmp_path):  # noqa: F811 - a fixture

@@ -86,3 +86,8 @@ def cluster(num_workers):
         json.dumps({"cluster": {"worker": addresses}, "task": {"type": "worker", "index": worker_index}})
         for worker_index in range(num_workers)
     ]
+
+
+def free_port():
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        return free.getsockname()[1]

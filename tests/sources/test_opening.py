@@ -1,3 +1,7 @@
+import os
+import subprocess
+import sys
+
 import pytest
 
 from shardkit.errors import CallError, DataError
@@ -5,7 +9,7 @@ from shardkit.sources.opening import open_source
 from shardkit.sources.options import SourceOptions
 from shardkit.sources.recognising.wrapped_source import innermost
 from shardkit.storage import LocalFolder, open_folder
-from shardkit.testing import read_source, write_archive, write_tree
+from shardkit.testing import picture, read_source, write_archive, write_tree
 
 
 @pytest.mark.parametrize(
@@ -83,3 +87,40 @@ CLASSES = {
 @pytest.mark.parametrize("paths", CLASSES.values(), ids=CLASSES.keys())
 def test_classes_with_such_names_or_files_are_still_class_folders(paths, tmp_path):
     assert open_source(str(write_tree(tmp_path, dict.fromkeys(paths, b"x")))).layout == "class folders"
+
+
+SHOW_READINGS = """
+import json, sys
+from shardkit.refusals import UnclearError
+from shardkit.sources.opening import open_source
+from shardkit.sources.readings.text import to_data
+for url in sys.argv[1:]:
+    try:
+        print(json.dumps(to_data(open_source(url).reading)))
+    except UnclearError as error:
+        print(json.dumps(error.readings))
+"""
+
+
+def test_a_reading_is_written_the_same_in_every_process(tmp_path):
+    names = [f"{label}/{n}.png" for label in ("cat", "dog") for n in range(6)]
+    rows = [f"{name},{('Train', 'Dev', 'Test')[n % 3]}\n" for n, name in enumerate(names)]
+    pairs = [
+        f"{split}crop/{n}.{kind}" for split in ("train", "val", "test") for n in range(3) for kind in ("jpg", "png")
+    ]
+    urls = [
+        str(
+            write_tree(tmp_path / "table", dict.fromkeys(names, picture(1)) | {"t.csv": "image,set\n" + "".join(rows)})
+        ),
+        str(write_tree(tmp_path / "masks", dict.fromkeys(pairs, picture(1)))),
+    ]
+    said = {
+        subprocess.run(
+            [sys.executable, "-c", SHOW_READINGS, *urls],
+            env={**os.environ, "PYTHONHASHSEED": seed},
+            capture_output=True,
+            check=True,
+        ).stdout
+        for seed in ("1", "2", "3")
+    }
+    assert len(said) == 1

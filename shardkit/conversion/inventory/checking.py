@@ -5,6 +5,7 @@ times that they left open, and reject the files that are too large to read.
 """
 
 import hashlib
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import asdict, replace
 from functools import partial
@@ -39,7 +40,7 @@ from shardkit.sources.columns import (
     THUMBNAIL,
     UNMEASURED,
 )
-from shardkit.sources.listing import Listing, count_skipped
+from shardkit.sources.listing import Listing
 from shardkit.sources.walking import file_or_folder
 from shardkit.storage import Folder
 from shardkit.storage.retry import retried
@@ -71,13 +72,12 @@ def merge_listings(listings: Iterable[Listing], batch_rows: int) -> Iterator[Lis
 def _merged(listings: list[Listing]) -> Listing:
     if len(listings) == 1:
         return listings[0]
-    skipped, classes = dict[str, int](), dict[int, str]()
+    skipped, classes = Counter[str](), dict[int, str]()
     for listing in listings:
-        for kind, count in listing.skipped.items():
-            count_skipped(skipped, kind, count)
+        skipped.update(listing.skipped)
         classes |= listing.classes
     columns = pa.concat_tables([listing.table() for listing in listings])
-    return Listing(listings[0].schema, columns=columns, skipped=skipped, classes=classes)
+    return Listing(listings[0].schema, columns=columns, skipped=dict(skipped), classes=classes)
 
 
 def measure_files(folder: Folder, table: pa.Table, max_file_bytes: int = MAX_FILE_BYTES) -> pa.Table:
@@ -198,10 +198,9 @@ def _unread_records(table: pa.Table) -> pa.Table:
 def check_file(
     row: dict[str, Any], image: bytes, read_mask: Callable[[], bytes | None], *, thumbnails: bool = False
 ) -> list[dict[str, Any]]:
-    """Fill in the columns of one file; return a row for each bad annotation. `read_mask` gives None without masks.
+    """Fill in the columns of one file, or raise BadImage; return a row for each bad annotation.
 
-    Raises:
-        BadImage: The image, the mask or the annotation is to be rejected.
+    `read_mask` gives None without masks.
     """
     info = _check_image(row, image)
     row |= {
@@ -245,13 +244,11 @@ def _replaced(table: pa.Table, field: pa.Field, column: pa.ChunkedArray) -> pa.T
     return table.set_column(table.schema.get_field_index(field.name), field, column)
 
 
-def num_recovered(folder: Folder, table: pa.Table, part: bytes, check: Check, max_file_bytes: int) -> int:
+def num_recovered(folder: Folder, table: pa.Table, before: pa.Table, check: Check, max_file_bytes: int) -> int:
     """Return the number of images that an earlier run rejected and that are good now.
 
     A copy restored from a backup has its old size and time, so the part's name is the same.
     """
-    with pa.ipc.open_file(pa.BufferReader(part)) as reader:
-        before = reader.read_all()
     rejected = before.filter(pc.is_valid(before["reason"]))["key"].combine_chunks()
     again = table.filter(pc.and_(pc.is_in(table["key"], rejected), pc.is_null(table["reason"])))
     return check_batch(folder, again, check, max_file_bytes)["reason"].null_count if len(again) else 0

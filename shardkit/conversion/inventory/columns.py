@@ -22,6 +22,8 @@ from shardkit.sources.columns import (
     MASK_SHA256,
     NUM_CLIPPED,
     OBJECTS,
+    OFFSET,
+    PATH,
     THUMBNAIL,
     UNLABELLED,
 )
@@ -36,6 +38,24 @@ REJECTED_SCHEMA = pa.schema(
         pa.field("source_bytes", pa.int64(), nullable=False),
     ]
 )
+# An image of a PCollection that has a URI is read again there. One that is given as bytes is normalised when it passes
+# by, and its stored form is appended to a file of many images. All other columns are of the image as it was given.
+STORED = pa.field(
+    "stored",  # the stored form, at PATH and OFFSET
+    pa.struct(
+        [
+            pa.field("num_bytes", pa.int64()),
+            pa.field("mask_bytes", pa.int64()),  # of the mask, which follows the image; 0 without masks
+            pa.field("crc32c", pa.int64()),  # of both
+            pa.field("width", pa.int32()),
+            pa.field("height", pa.int32()),
+            pa.field("changes", pa.list_(pa.string())),  # see NormalisedImage
+        ]
+    ),
+)
+URI = pa.field("uri", pa.string())
+MASK_URI = pa.field("mask_uri", pa.string())  # of its mask
+STAGED_FIELDS = [PATH, OFFSET, STORED, URI, MASK_URI]
 LABEL_NAMES, TARGET, MASK_PATH = "label_names", "target", "mask_path"
 _NOT_STORED = {"bbox", "label_name", "name"}  # fields of an object that are stored under other names or not at all
 # Names that a carried column must not take.
@@ -134,17 +154,9 @@ class AnnotationEncoder:
         ]
 
     def __call__(self, row: Mapping[str, Any]) -> tuple[dict[str, bytes], list[int] | None]:
-        """Encode a row.
+        """Return a row's encoded features, and its labels for the index, ascending; None without lists of labels.
 
-        Args:
-            row: Values of the columns from `annotation_columns`, with boxes placed on the upright image.
-
-        Returns:
-            Encoded features by name; and the row's labels for the index, ascending, None if the layout has no lists of
-            labels.
-
-        Raises:
-            BadAnnotation: A carried value is missing.
+        Boxes are placed on the upright image. If a carried value is missing, BadAnnotation is raised.
         """
         made: dict[str, bytes] = {}
         labels: list[int] | None = None
@@ -196,11 +208,7 @@ def _encoder(type_: pa.DataType) -> Callable[[Sequence[Any]], bytes]:
 
 
 def place_boxes(row: dict[str, Any], info: ImageInfo) -> list[dict[str, Any]]:
-    """Place the boxes of a row, if it has any, in the row itself; return a row for each box that is dropped.
-
-    Raises:
-        BadImage: "annotated_size": the boxes are those of a picture of another size.
-    """
+    """Place a row's boxes, if it has any, in the row itself, or raise BadImage; return a row for each dropped box."""
     if OBJECTS not in row:
         return []
     row[OBJECTS], bad_boxes, row[NUM_CLIPPED.name] = place_objects(row[OBJECTS], annotated_size(row), info)

@@ -36,7 +36,6 @@ class Inventory:
     def of(
         cls, source: Source, table: pa.Table, totals: ListingTotals, thumbnails: Thumbnails | None = None
     ) -> "Inventory":
-        """Return the inventory of a source from all of its rows and the totals of its listings."""
         source.check_classes(totals.classes)
         classes = source.classes or totals.class_names()
         said = source.origin, source.claims, source.used_files, source.removed_before, source.reading

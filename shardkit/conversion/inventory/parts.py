@@ -83,10 +83,7 @@ def part_name(
     *,
     thumbnails: bool = False,
 ) -> str:
-    """Return the file name of a part: a hash of everything that decides its content, and its number of rows.
-
-    `check` and `max_file_bytes` decide what is rejected.
-    """
+    """Return the file name of a part: a hash of everything that decides its content, and its number of rows."""
     digest = hashlib.blake2b(_PART_VERSION + check.encode() + canonical_json(software.versions()), digest_size=16)
     digest.update(canonical_json([[field.name, str(field.type)] for field in table.schema]))
     digest.update(columns_digest(table.columns))
@@ -111,18 +108,12 @@ def count_rows(output: Folder) -> int:
     return sum(map(num_rows_of, part_names(output)))
 
 
-def num_rejected(part: bytes) -> int:
-    """Return the number of rejected rows in a part, given its bytes."""
-    with pa.ipc.open_file(pa.BufferReader(part)) as reader:
-        reasons = reader.read_all()["reason"]
-    return len(reasons) - int(reasons.null_count)
-
-
-def write_part(
-    output: Folder, name: str, table: pa.Table, listing: Listing, before_rename: Callable[[], None] | None = None
-) -> None:
-    """Write a part into the work folder."""
-    write_rows(output, part_path(name), table, listing, before_rename)
+def find_part(output: Folder, name: str) -> pa.Table | None:
+    """Return the rows of a part; None if no run has written it."""
+    if output.stat(part_path(name)) is None:
+        return None
+    with pa.ipc.open_file(pa.BufferReader(output.read(part_path(name)))) as reader:
+        return reader.read_all()
 
 
 def part_path(name: str) -> str:
@@ -142,7 +133,7 @@ def write_rows(
     totals: Listing | ListingTotals,
     before_rename: Callable[[], None] | None = None,
 ) -> None:
-    """Write rows and the totals of their listings as one file; see write_part."""
+    """Write rows and the totals of their listings as one file: a part or a merged one."""
     metadata = {_TOTALS_KEY: _totals_json(totals), _HOST_KEY: platform.node().encode()}
     described = table.replace_schema_metadata(metadata)
     with (
@@ -153,10 +144,7 @@ def write_rows(
 
 
 def read_parts(output: Folder, names: Iterable[str]) -> tuple[pa.Table, ListingTotals]:
-    """Read all parts of an inventory.
-
-    Rows are sorted by key, those of one key in the order of their file; the totals are those of all listings.
-    """
+    """Read all parts of an inventory, sorted by key, rows of one key in the order of their file; and the totals."""
     return read_files(output, map(part_path, names), READING_THREADS)
 
 
@@ -281,11 +269,6 @@ def read_inventory(output: Folder, names: Sequence[str]) -> tuple[pa.Table, List
     if there and there.issuperset(merged := [_merged_path(run) for run in part_runs(names)]):
         return read_files(output, merged, _READING_THREADS)
     return read_parts(output, names)
-
-
-def rewrite_part(output: Folder) -> None:
-    """Prepare to write a part again under its name: remove the merged files, which hold the earlier one."""
-    output.remove_tree(MERGED)
 
 
 def remove_parts(output: Folder) -> None:

@@ -5,9 +5,10 @@ writing of a shard, and the pictures of a report read them here, so all see the 
 compares them with what the check found.
 """
 
+import contextlib
 import glob
 import hashlib
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from functools import lru_cache
 from typing import Any, NamedTuple
 
@@ -15,19 +16,11 @@ import google_crc32c
 import pyarrow as pa
 
 from shardkit.archives.uris import Place, place_of
-from shardkit.conversion.inventory.columns import MASK_PATH
-from shardkit.conversion.inventory.staged_images import MASK_URI, URI
+from shardkit.conversion.inventory.columns import MASK_PATH, MASK_URI, URI
 from shardkit.dataset import example
 from shardkit.dataset.features import IMAGE, MASK
 from shardkit.dataset.tfrecord import HEADER_BYTES, read_record
-from shardkit.errors import (
-    BombError,
-    MachineError,
-    RecordError,
-    ShardkitError,
-    SourceChangedError,
-    SpecialFileError,
-)
+from shardkit.errors import BombError, MachineError, RecordError, ShardkitError, SourceChangedError, SpecialFileError
 from shardkit.image_limits import MAX_FILE_BYTES
 from shardkit.images.info import BadImage, too_many_bytes
 from shardkit.options.words import convert_again, is_command_line, named
@@ -86,14 +79,11 @@ class SourceFiles:
     """The images and masks of a source. Records of a new shard come from all old ones, so some files stay open."""
 
     def __init__(self, folder: Folder, max_file_bytes: int = MAX_FILE_BYTES, *, is_planned: bool = False) -> None:
-        """Read files of a source.
-
-        `is_planned` says whether the output holds a plan with these files, which one without a file has to overwrite.
-        """
+        """`is_planned`: whether the output holds a plan with these files, which one without a file has to overwrite."""
         self.folder = folder
         self._is_planned = is_planned
         self.max_file_bytes = max_file_bytes
-        self._records = OpenFiles(folder)
+        self.ranges = OpenFiles(folder)
 
     def image(self, row: Row) -> ReadImage:
         """Read a row's image, where its URI leads if it has one; transient errors are retried.
@@ -105,11 +95,8 @@ class SourceFiles:
         """
         if (uri := row.get(URI.name)) is not None:
             return ReadImage(read_place(place_of(uri), self.max_file_bytes))
-        try:
+        with self._reading(row, image_path(row), "The file"):
             return retried(lambda: self._image(row))
-        except OSError as error:
-            self._raise_failure(row, image_path(row), error)
-            raise self._rejected(row, "The file", error) from error
 
     def _image(self, row: Row) -> ReadImage:
         path, offset = image_path(row), row.get(OFFSET.name)
@@ -122,7 +109,7 @@ class SourceFiles:
     def _stored_image(self, row: Row) -> ReadImage:
         start = row[IMAGE_START.name]
         try:
-            record = read_record(self._records, row[PATH.name], row[OFFSET.name], row[RECORD_BYTES.name])
+            record = read_record(self.ranges, row[PATH.name], row[OFFSET.name], row[RECORD_BYTES.name])
         except RecordError as error:
             raise BadImage(DAMAGED, f"{error}; {self._remedy}") from error
         image = record[start : start + row["source_bytes"]]
@@ -135,20 +122,11 @@ class SourceFiles:
         return ReadImage(image, record)
 
     @property
-    def ranges(self) -> OpenFiles:
-        """Ranges of the folder's files."""
-        return self._records
-
-    @property
     def _remedy(self) -> str:
         return f"restore the dataset {self.folder.url} from a copy"
 
     def mask(self, row: Row, image: ReadImage) -> bytes | None:
-        """Return the mask of a row whose image was read; None if it has none.
-
-        Raises:
-            BadImage: "too_many_bytes"; "damaged": the record has no mask; and see `image`.
-        """
+        """Return the mask of a row whose image was read, None if it has none; it is rejected as in `image`."""
         if MASK_PATH not in row:
             return None
         if (uri := row.get(MASK_URI.name)) is not None:
@@ -158,35 +136,35 @@ class SourceFiles:
         path = row[MASK_PATH]
         if path is None:
             return None  # a rejected image: no mask was found for it
-        try:
+        with self._reading(row, path, f"The mask {path}"):
             found = retried(lambda: self.folder.stat(path))
             if found is not None and found.num_bytes > self.max_file_bytes:
                 raise too_many_bytes(f"The mask {path}", found.num_bytes, self.max_file_bytes)
             return retried(lambda: self.folder.read(path))
+
+    @contextlib.contextmanager
+    def _reading(self, row: Row, path: str, what: str) -> Iterator[None]:
+        """Raise an OSError of the block as BadImage if it concerns the row's file only."""
+        try:
+            yield
         except OSError as error:
-            self._raise_failure(row, path, error)
-            raise self._rejected(row, f"The mask {path}", error) from error
+            where = self.folder.url_of(path)
+            raise_store_failure(where, error)
+            if is_of_machine(error):
+                # Without a cause, which would let `retried` write the whole shard again: reading was tried already.
+                raise self._failure(row, where, error) from None
+            if isinstance(error, FileNotFoundError):
+                refuse_unseen(self.folder, parent_of(image_path(row)))
+            reason = DECOMPRESSION_BOMB if isinstance(error, BombError) else UNREADABLE
+            raise BadImage(reason, f"{what} cannot be read: {error.strerror or error}.") from error
 
-    def _raise_failure(self, row: Row, path: str, error: OSError) -> None:
-        """Raise an error that does not concern the file only."""
-        where = self.folder.url_of(path)
-        raise_store_failure(where, error)
-        if not is_of_machine(error):
-            return
+    def _failure(self, row: Row, where: str, error: OSError) -> ShardkitError:
         failure = unreadable(where, error)
-        if not isinstance(error, ShardkitError) and RECORD_BYTES.name not in row:
-            options = [named("ignore", f"/{glob.escape(row['key'])}"), *[named("overwrite", True)] * self._is_planned]
-            remedy = (" " if is_command_line() else ", ").join(options)
-            failure = MachineError(f"{failure}; if only this file fails, leave it out with {remedy}")
-        # Without a cause, which would let `retried` write the whole shard again: reading was tried again already.
-        raise failure from None
-
-    def _rejected(self, row: Row, what: str, error: OSError) -> BadImage:
-        """Return the reason why a row is rejected, for an error that concerns its file only."""
-        if isinstance(error, FileNotFoundError):
-            refuse_unseen(self.folder, parent_of(image_path(row)))
-        reason = DECOMPRESSION_BOMB if isinstance(error, BombError) else UNREADABLE
-        return BadImage(reason, f"{what} cannot be read: {error.strerror or error}.")
+        if isinstance(error, ShardkitError) or RECORD_BYTES.name in row:
+            return failure
+        options = [named("ignore", f"/{glob.escape(row['key'])}"), *[named("overwrite", True)] * self._is_planned]
+        remedy = (" " if is_command_line() else ", ").join(options)
+        return MachineError(f"{failure}; if only this file fails, leave it out with {remedy}")
 
 
 def read_image(files: SourceFiles, row: Row) -> tuple[ReadImage, bytes]:
@@ -251,11 +229,7 @@ def files_of(folder: Folder, max_file_bytes: int) -> SourceFiles:
 
 
 def read_place(place: Place, max_file_bytes: int) -> bytes:
-    """Return the bytes at a place.
-
-    Raises:
-        BadImage: See `SourceFiles.image`; "damaged": there is no such feature.
-    """
+    """Return the bytes at a place; see `SourceFiles.image`."""
     row = {"key": place.path, OFFSET.name: place.start, "source_bytes": place.num_bytes}
     data = files_of(place.folder, max_file_bytes).image(row).data
     if place.feature is None:

@@ -201,10 +201,7 @@ class Column(Protocol):
 
 
 def fingerprint(table: pa.Table, origin: str | None = None) -> str:
-    """Return the sha256 of an inventory, including its rejected rows; see `rows_digest`.
-
-    The source's `origin` is hashed too.
-    """
+    """Return the sha256 of an inventory with its rejected rows, and of the source's `origin`; see `rows_digest`."""
     return rows_digest(table.schema, {name: table[name] for name in decisive_columns(table)}, origin)
 
 
@@ -225,10 +222,7 @@ def _has_values(table: pa.Table, name: str) -> bool:
 
 
 def rows_digest(schema: pa.Schema, columns: Mapping[str, Column], origin: str | None = None) -> str:
-    """Return the sha256 of rows of an inventory.
-
-    `columns` are the rows' `decisive_columns`, in their order.
-    """
+    """Return the sha256 of rows of an inventory by their `decisive_columns`, in their order."""
     digest = hashlib.sha256(columns_digest(columns.values(), but=_ONLY_IN_MESSAGES))
     annotations = sorted(annotation_columns(schema))
     digest.update(canonical_json([[name, str(plain_type(schema.field(name).type))] for name in annotations]))

@@ -13,19 +13,19 @@ from shardkit.conversion.inventory.inventory import Inventory
 from shardkit.conversion.planning.duplicates import (
     NearDuplicates,
     compares_pixels,
-    drop_duplicates,
-    drop_near_duplicates,
+    copy_messages,
     find_near_duplicates,
+    near_messages,
     reject_repeated_keys,
 )
 from shardkit.conversion.planning.earlier_examples import (
     EarlierExamples,
     LeftOut,
-    drop_leaks,
-    drop_twins,
+    leak_messages,
     leave_out,
     num_repeated,
     reject_rows,
+    twin_messages,
 )
 from shardkit.conversion.planning.labels import ExampleLabels, encode_labels
 from shardkit.conversion.planning.rows import Rows
@@ -78,12 +78,10 @@ class NothingNewError(JobEnd):
 
     @classmethod
     def of(cls, left_out: dict[str, int], rejected: pa.Table, *, has_written: bool = False) -> "NothingNewError":
-        """Return the end of a job with these facts."""
         return cls({"left_out": left_out, "rejected": rejected.to_pylist(), "has_written": has_written})
 
     @property
     def rejected(self) -> pa.Table:
-        """The rejected rows as a table."""
         return pa.Table.from_pylist(self.facts["rejected"], REJECTED_SCHEMA)
 
 
@@ -98,68 +96,64 @@ def planned_table(inventory: Inventory, options: ConvertOptions) -> pa.Table:
 
 
 def choose_examples(inventory: Inventory, options: ConvertOptions, earlier: EarlierExamples | None) -> ChosenExamples:
-    """Choose the examples.
-
-    Raises:
-        NothingNewError: No example is left, and the dataset that they are appended to has or had some of them.
-    """
+    """Choose the examples; raise NothingNewError if the dataset that they are appended to has or had all of them."""
     table = planned_table(inventory, options)
     is_bad = pc.is_valid(table["reason"])
     rejected = table.select(REJECTED_SCHEMA.names).filter(is_bad).cast(REJECTED_SCHEMA)
     good = Rows(table).filter(pc.invert(is_bad).to_numpy())
     del is_bad
 
-    def assigned(some: Rows, among: Relations) -> tuple[ExampleLabels, npt.NDArray[np.int32], list[str]]:
-        labels = encode_labels(table, some, options, inventory.classes, earlier)
+    def assigned() -> tuple[Relations, ExampleLabels, npt.NDArray[np.int32], list[str]]:
+        found = find_relations(good, options)
+        if near is not None:
+            found = replace(found, near_codes=near.codes_of(good))
+        labels = encode_labels(table, good, options, inventory.classes, earlier)
         if not labels.classes and IS_UNLABELLED.name in table.column_names:
             unlabelled = named("unlabelled", True)
             raise DataError(f"no image has a label: `images: unlabelled` marks all; for these images give {unlabelled}")
-        return labels, *assign_splits(some, labels, among, options, earlier)
+        return found, labels, *assign_splits(good, labels, found, options, earlier)
 
-    def refuse_nothing(some: Rows) -> None:
-        if len(some):
+    def refuse_nothing() -> None:
+        if len(good):
             return
         if left_out.counts or (earlier is not None and DUPLICATE in rejected["reason"].to_pylist()):
             raise NothingNewError.of(left_out.counts, rejected)
         raise nothing_left(rejected, inventory.skipped)
 
-    def related(some: Rows) -> Relations:
-        found = find_relations(some, options)
-        return found if near is None else replace(found, near_codes=near.codes_of(some))
+    def reject(messages: Mapping[int, str], reason: str = DUPLICATE) -> None:
+        nonlocal good, rejected
+        good, rejected = reject_rows(good, rejected, messages, reason)
+        refuse_nothing()
 
     left_out = LeftOut({}, 0)
     if earlier is not None:
         good, rejected, left_out = leave_out(good, rejected, earlier)
-    refuse_nothing(good)
+    refuse_nothing()
     relations = find_relations(good, options)
     num_duplicates = relations.num_duplicates
     near = find_near_duplicates(good, relations.duplicate_codes, options)
     if earlier is not None and num_duplicates is not None:
         num_duplicates += num_repeated(good, earlier)
     if earlier is not None and options.dedupe == "drop":
-        good, rejected = drop_twins(good, rejected, earlier)
-        refuse_nothing(good)
+        reject(twin_messages(good, earlier))
         relations = find_relations(good, options)
     if options.dedupe == "drop":
-        good, rejected = drop_duplicates(good, rejected, relations)
+        reject(copy_messages(good, relations))
         if inventory.thumbnails is not None and compares_pixels(options, good.column_names):
-            good, rejected = drop_near_duplicates(good, rejected, near, earlier, inventory.thumbnails)
-        refuse_nothing(good)
-    relations = related(good)
-    labels, split_of, names = assigned(good, relations)
-    if earlier is not None and options.dedupe in {"group", "identical"}:
-        kept, rejected = drop_leaks(good, rejected, earlier, split_of, names)
-        refuse_nothing(kept)
-        if len(kept) < len(good):
-            good, relations = kept, related(kept)
-            labels, split_of, names = assigned(good, relations)
+            reject(near_messages(good, near, earlier, inventory.thumbnails))
+    relations, labels, split_of, names = assigned()
+    if (
+        earlier is not None
+        and options.dedupe in {"group", "identical"}
+        and (leaks := leak_messages(good, earlier, split_of, names))
+    ):
+        reject(leaks)
+        relations, labels, split_of, names = assigned()
     block = options.splits.block
     if block is not None and options.splits.splits is not None and relations.groups is not None:
         near_border = between_blocks(good, relations, split_of, names, options, earlier)
         message = f"its `block` of `group_by` is next to one of another split, within {margin_of(block)} numbers"
-        messages = dict.fromkeys(np.flatnonzero(near_border).tolist(), message)
-        good, rejected = reject_rows(good, rejected, messages, BETWEEN_BLOCKS)
-        refuse_nothing(good)
+        reject(dict.fromkeys(np.flatnonzero(near_border).tolist(), message), BETWEEN_BLOCKS)
         rows = np.flatnonzero(~near_border)
         relations, labels, split_of = relations.take(rows), labels.take(rows), split_of[rows]
     return ChosenExamples(table, good, rejected, relations, labels, split_of, names, near, num_duplicates, left_out)

@@ -11,7 +11,7 @@ import pyarrow.compute as pc
 
 from shardkit.conversion.inventory.columns import LABEL_NAMES, MASK_PATH, TARGET
 from shardkit.conversion.inventory.parts import Thumbnails
-from shardkit.conversion.planning.earlier_examples import EarlierExamples, reject_rows, rows_with
+from shardkit.conversion.planning.earlier_examples import EarlierExamples, rows_with
 from shardkit.conversion.planning.rows import LazyColumn, Rows
 from shardkit.conversion.planning.splits.assign_splits import Relations
 from shardkit.conversion.planning.splits.grouping import without_singles
@@ -57,10 +57,7 @@ def compares_pixels(options: ConvertOptions, columns: Iterable[str]) -> bool:
 
 
 def find_near_duplicates(good: Rows, duplicate_codes: _Ints | None, options: ConvertOptions) -> NearDuplicates | None:
-    """Find the near-identical images.
-
-    Return None if the options count no near-identical images, or no image has a perceptual hash.
-    """
+    """Find the near-identical images; None if they do not count, or no image has a perceptual hash."""
     if not counts_near(options) or duplicate_codes is None:
         return None
     rows, hashes = first_hashes(good, duplicate_codes)
@@ -91,18 +88,12 @@ def known_hashes(column: LazyColumn, rows: _Ints) -> tuple[_Ints, npt.NDArray[np
     return np.concatenate(known), np.concatenate(words)
 
 
-def drop_near_duplicates(
-    good: Rows,
-    rejected: pa.Table,
-    near: NearDuplicates | None,
-    earlier: EarlierExamples | None,
-    thumbnails: Thumbnails,
-) -> tuple[Rows, pa.Table]:
-    """Keep the first key of near-identical images and reject the others; reject those that are near an old image, too.
+def near_messages(
+    good: Rows, near: NearDuplicates | None, earlier: EarlierExamples | None, thumbnails: Thumbnails
+) -> dict[int, str]:
+    """Return all near-identical images but the first keys, and those near an old one; each with what rejects it.
 
     An image whose pixels differ from those of all that are kept is kept, and shares their split.
-
-    Return the rows that are left, and all rejected rows, sorted by key.
     """
     messages = {}
     if earlier is not None and earlier.copies:
@@ -112,16 +103,13 @@ def drop_near_duplicates(
         keys = good.lazy_column("key")
         for row, kept in _near_a_kept_one(good, near, sorted(messages), thumbnails).items():
             messages[row] = f"it is nearly identical to {keys.take(np.array([kept]))[0].as_py()}"
-    return reject_rows(good, rejected, messages)
+    return messages
 
 
 def _near_a_kept_one(
     good: Rows, near: NearDuplicates, dropped: Sequence[int], thumbnails: Thumbnails
 ) -> dict[int, int]:
-    """Return the rows to drop, each with the earlier row that it is near to.
-
-    None is kept for the rows in `dropped`.
-    """
+    """Return the rows to drop, each with the earlier row that it is near to; no row in `dropped` is kept."""
     codes = near.codes_of(good)
     codes[np.array(dropped, np.int64)] = -1
     rows = np.flatnonzero(codes >= 0)
@@ -149,13 +137,8 @@ def _are_copies(one: bytes | None, other: bytes | None) -> bool:
     return one is not None and other is not None and are_copies(one, other)
 
 
-def drop_duplicates(good: Rows, rejected: pa.Table, relations: Relations) -> tuple[Rows, pa.Table]:
-    """Keep the first key of every content and reject the others.
-
-    Contents must be known; ConvertOptions refuses `dedupe=drop` with `check=header`.
-
-    Return the rows that are left, and all rejected rows, sorted by key.
-    """
+def copy_messages(good: Rows, relations: Relations) -> dict[int, str]:
+    """Return all rows but the first key of every content, which must be known; each with what rejects it."""
     codes = relations.duplicate_codes
     if codes is None:
         raise AssertionError
@@ -164,8 +147,7 @@ def drop_duplicates(good: Rows, rejected: pa.Table, relations: Relations) -> tup
     dropped = np.delete(rows, first)
     keys = good["key"]
     first_keys = (keys[int(rows[first[codes[row]]])] for row in dropped)
-    messages = {row: f"it has the same bytes as {key}" for row, key in zip(dropped.tolist(), first_keys, strict=True)}
-    return reject_rows(good, rejected, messages)
+    return {row: f"it has the same bytes as {key}" for row, key in zip(dropped.tolist(), first_keys, strict=True)}
 
 
 def reject_repeated_keys(inventory: pa.Table) -> pa.Table:

@@ -82,15 +82,11 @@ class LeftOut(NamedTuple):
 
     @property
     def num_rows(self) -> int:
-        """Their number."""
         return sum(self.counts.values())
 
 
 def leave_out(good: Rows, rejected: pa.Table, earlier: EarlierExamples) -> tuple[Rows, pa.Table, LeftOut]:
-    """Leave out the rows whose keys the dataset has, and those that were removed from it.
-
-    Return the rows and the rejected rows that are left, and what was left out.
-    """
+    """Leave out the rows whose keys the dataset has, and good and rejected ones that were removed from it."""
     kept = np.ones(len(good), np.bool_)
     counts = {}
     for kind, keys in ((KNOWN, earlier.keys), (WITHDRAWN, earlier.withdrawn)):
@@ -105,25 +101,18 @@ def leave_out(good: Rows, rejected: pa.Table, earlier: EarlierExamples) -> tuple
     return good.filter(kept), rejected.filter(pc.invert(removed)), left_out
 
 
-def drop_twins(good: Rows, rejected: pa.Table, earlier: EarlierExamples) -> tuple[Rows, pa.Table]:
-    """Reject the rows whose bytes the dataset has.
-
-    Return the rows that are left, and all rejected rows, sorted by key.
-    """
-    messages = {
+def twin_messages(good: Rows, earlier: EarlierExamples) -> dict[int, str]:
+    """Return the rows whose bytes the dataset has, each with the message that rejects it."""
+    return {
         row: f"it has the same bytes as {min(splits.values()).key}, which is in the dataset"
-        for row, splits in twin_rows(good, earlier).items()
+        for row, splits in rows_of_contents(good, earlier.contents).items()
     }
-    return reject_rows(good, rejected, messages)
 
 
 def reject_rows(
     good: Rows, rejected: pa.Table, messages: Mapping[int, str], reason: str = DUPLICATE
 ) -> tuple[Rows, pa.Table]:
-    """Reject rows.
-
-    Return the rows that are left, and all rejected rows, sorted by key.
-    """
+    """Reject rows; return the rows that are left, and all rejected rows, sorted by key."""
     if not messages:
         return good, rejected
     rows = np.array(sorted(messages))
@@ -147,17 +136,8 @@ def rows_with(column: pa.ChunkedArray, values: Collection[Any]) -> npt.NDArray[n
     return np.flatnonzero(pc.is_in(column, pa.array(list(values), type_)).to_numpy())
 
 
-def twin_rows(good: Rows, earlier: EarlierExamples) -> dict[int, Mapping[str, Twin]]:
-    """Return the rows whose bytes the dataset has, each with an example of it for each split that has them."""
-    return _rows_of_contents(good, earlier.contents)
-
-
-def near_rows(good: Rows, earlier: EarlierExamples) -> dict[int, Collection[str]]:
-    """Return the rows that are nearly identical to examples of the dataset, each with the splits of these."""
-    return _rows_of_contents(good, earlier.near)
-
-
-def _rows_of_contents(good: Rows, of_content: Mapping[bytes, T]) -> dict[int, T]:
+def rows_of_contents(good: Rows, of_content: Mapping[bytes, T]) -> dict[int, T]:
+    """Return the rows with a content in `EarlierExamples.contents` or `near`, each with what that says of it."""
     if not of_content:
         return {}
     contents = good["content_sha256"]
@@ -195,8 +175,8 @@ def forced_splits(
     """
     forced: dict[int, str] = {}
     if with_duplicates:
-        forced = {row: _first(splits) for row, splits in near_rows(good, earlier).items()}
-        forced |= {row: _first(splits) for row, splits in twin_rows(good, earlier).items()}
+        forced = {row: _first(splits) for row, splits in rows_of_contents(good, earlier.near).items()}
+        forced |= {row: _first(splits) for row, splits in rows_of_contents(good, earlier.contents).items()}
     if groups is not None and earlier.groups:
         rows = rows_with(groups, earlier.groups)
         names = groups.take(pa.array(rows)).to_pylist()
@@ -219,22 +199,16 @@ def _first(splits: Collection[str]) -> str:
     return split_order(set(splits))[0]
 
 
-def drop_leaks(
-    good: Rows,
-    rejected: pa.Table,
-    earlier: EarlierExamples,
-    split_of: npt.NDArray[np.int32],
-    names: Sequence[str],
-) -> tuple[Rows, pa.Table]:
-    """Reject the rows whose bytes the dataset has, but not in their split.
+def leak_messages(
+    good: Rows, earlier: EarlierExamples, split_of: npt.NDArray[np.int32], names: Sequence[str]
+) -> dict[int, str]:
+    """Return the rows whose bytes the dataset has in another split than theirs, each with the message that rejects it.
 
     The source or a group has decided their split, so that they cannot follow their twin.
-
-    Return the rows that are left, and all rejected rows, sorted by key.
     """
     messages = {}
-    for row, splits in twin_rows(good, earlier).items():
+    for row, splits in rows_of_contents(good, earlier.contents).items():
         if (name := names[split_of[row]]) not in splits:
             split, twin = min(splits.items())
             messages[row] = f"it would be in {name!r}; the dataset has the same bytes in {split!r}: {twin.key}"
-    return reject_rows(good, rejected, messages)
+    return messages

@@ -34,15 +34,14 @@ class ExampleLabels:
     # that is rarest in the source, or len(classes) for an empty list; NO_LABEL for an image without a label; of a
     # regression target its decile; 0 if there is none of these.
     strata: npt.NDArray[np.int32]
-    # int32[m], the distinct labels of all examples end to end, NO_LABEL for an image without a label; None unless
-    # examples have lists of labels.
-    flat: npt.NDArray[np.int32] | None = None
-    starts: npt.NDArray[np.int64] | None = None  # int64[n + 1], start of each example's labels in `flat`
+    # The distinct labels of each example as int32, ascending, NO_LABEL for an image without one; None unless examples
+    # have lists of labels.
+    lists: pa.LargeListArray | None = None
 
     @property
     def are_single(self) -> bool:
         """Whether each example has one class, which `labels` of a later conversion corrects."""
-        return bool(self.classes) and self.flat is None
+        return bool(self.classes) and self.lists is None
 
     def counts(self, members: npt.NDArray[np.integer[Any]]) -> list[int]:
         """Return the number of examples of each class among the given ones."""
@@ -50,56 +49,46 @@ class ExampleLabels:
         # bincount casts to int64, so counting all at once would copy all labels.
         for start in range(0, len(members) if self.classes else 0, COLUMN_BLOCK):
             some = members[start : start + COLUMN_BLOCK]
-            if self.flat is None or self.starts is None:
-                labels = self.strata[some]
-            else:
-                labels = self.flat[_ranges(self.starts[some], self.starts[some + 1])]
+            labels = self.strata[some] if self.lists is None else _flat(self.lists, some)
             counts += np.bincount(labels[labels != NO_LABEL], minlength=len(counts))
         found: list[int] = counts.tolist()
         return found
 
     def num_unlabelled(self, members: npt.NDArray[np.integer[Any]]) -> int:
-        """Return the number of images without a label among the given ones."""
         starts = range(0, len(members), COLUMN_BLOCK)
         return sum(int((self.strata[members[start : start + COLUMN_BLOCK]] == NO_LABEL).sum()) for start in starts)
 
     def differ(self, rows: npt.NDArray[np.intp], others: npt.NDArray[np.intp]) -> npt.NDArray[np.bool_]:
         """Return bool[m], whether the labels of rows[i] and others[i] differ; no label differs from none."""
         differ: npt.NDArray[np.bool_] = (self.strata[rows] != NO_LABEL) & (self.strata[others] != NO_LABEL)
-        if self.flat is None or self.starts is None:
+        if self.lists is None:
             differ &= self.strata[rows] != self.strata[others]
-            return differ
-        rows, others = rows[differ], others[differ]
-        differ[differ] = self._lists_differ(rows, others)
-        return differ
-
-    def _lists_differ(self, rows: npt.NDArray[np.intp], others: npt.NDArray[np.intp]) -> npt.NDArray[np.bool_]:
-        assert self.flat is not None and self.starts is not None  # noqa: S101, PT018 - see differ
-        flat, starts = self.flat, self.starts
-        lengths = starts[rows + 1] - starts[rows]
-        differ: npt.NDArray[np.bool_] = lengths != starts[others + 1] - starts[others]
-        # Of the pairs with equally many labels, compare these one by one: both are sorted.
-        alike = np.flatnonzero(~differ)
-        ones, twos = rows[alike], others[alike]
-        is_other = flat[_ranges(starts[ones], starts[ones + 1])] != flat[_ranges(starts[twos], starts[twos + 1])]
-        differ[np.repeat(alike, lengths[alike])[is_other]] = True
+        else:
+            differ[differ] = _lists_differ(self.lists, rows[differ], others[differ])
         return differ
 
     def take(self, rows: npt.NDArray[np.intp]) -> "ExampleLabels":
-        """Return the labels of some of the examples."""
-        if self.flat is None or self.starts is None:
-            return ExampleLabels(self.classes, self.strata[rows])
-        starts, ends = self.starts[rows], self.starts[rows + 1]
-        new_starts = np.concatenate(([0], np.cumsum(ends - starts)))
-        return ExampleLabels(self.classes, self.strata[rows], self.flat[_ranges(starts, ends)], new_starts)
+        return ExampleLabels(
+            self.classes, self.strata[rows], None if self.lists is None else self.lists.take(pa.array(rows))
+        )
 
 
-def _ranges(starts: npt.NDArray[np.int64], ends: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
-    """Return the numbers of all ranges [starts[i], ends[i]), end to end."""
-    lengths = ends - starts
-    before = np.cumsum(lengths) - lengths
-    ranges: npt.NDArray[np.int64] = np.arange(int(lengths.sum())) + np.repeat(starts - before, lengths)
-    return ranges
+def _flat(lists: pa.LargeListArray, rows: npt.NDArray[np.integer[Any]]) -> npt.NDArray[np.int32]:
+    """Return the values of some lists end to end."""
+    values: npt.NDArray[np.int32] = lists.take(pa.array(rows)).flatten().to_numpy()
+    return values
+
+
+def _lists_differ(
+    lists: pa.LargeListArray, rows: npt.NDArray[np.intp], others: npt.NDArray[np.intp]
+) -> npt.NDArray[np.bool_]:
+    lengths = pc.list_value_length(lists).to_numpy()
+    differ: npt.NDArray[np.bool_] = lengths[rows] != lengths[others]
+    # Of the pairs with equally many labels, compare these one by one: both are sorted.
+    alike = np.flatnonzero(~differ)
+    is_other = _flat(lists, rows[alike]) != _flat(lists, others[alike])
+    differ[np.repeat(alike, lengths[rows[alike]])[is_other]] = True
+    return differ
 
 
 def encode_labels(
@@ -124,9 +113,9 @@ def encode_labels(
         return ExampleLabels([], _deciles(good[TARGET]))
     if features_of(inventory.schema).get(LABEL) is None:
         # The classes of a mask are in its pixels, so nothing is counted here.
-        no_labels = np.zeros(0, np.int32), np.zeros(len(good) + 1, np.int64)
+        no_labels = pa.LargeListArray.from_arrays(np.zeros(len(good) + 1, np.int64), pa.array([], pa.int32()))
         classes = list(options.classes or given or numbers_of_masks(inventory, options))
-        return ExampleLabels(classes, np.zeros(len(good), np.int32), *no_labels)
+        return ExampleLabels(classes, np.zeros(len(good), np.int32), no_labels)
     classes = _classes(label_names(inventory), options, given)
     return ExampleLabels(classes, _label_of_each(good["label_name"], classes))
 
@@ -241,10 +230,9 @@ def _encode_lists(good: Rows, classes: list[str]) -> ExampleLabels:
         strata[is_unlabelled] = NO_LABEL
         at = np.searchsorted(rows, is_unlabelled)
         rows, flat = np.insert(rows, at, is_unlabelled), np.insert(flat, at, NO_LABEL)
-    num_distinct = np.bincount(rows, minlength=len(good))
-    return ExampleLabels(
-        classes, strata, flat.astype(np.int32), np.concatenate(([0], np.cumsum(num_distinct, dtype=np.int64)))
-    )
+    ends = np.cumsum(np.bincount(rows, minlength=len(good)), dtype=np.int64)
+    lists = pa.LargeListArray.from_arrays(np.concatenate(([0], ends)), flat.astype(np.int32))
+    return ExampleLabels(classes, strata, lists)
 
 
 def unlabelled_rows(table: pa.Table | Rows) -> npt.NDArray[np.intp]:

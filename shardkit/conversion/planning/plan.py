@@ -15,14 +15,13 @@ from shardkit import software
 from shardkit.conversion.inventory.columns import INVENTORY_SCHEMA, features_of
 from shardkit.conversion.inventory.inventory import Inventory
 from shardkit.conversion.inventory.table import Column, decisive_columns, fingerprint, plain_type, rows_digest
-from shardkit.conversion.planning.assign_shards import assign_shards, sort_by
+from shardkit.conversion.planning.assign_shards import assign_shards, measure_balance, sort_by
 from shardkit.conversion.planning.checks.all_checks import check_relations, collect_findings
 from shardkit.conversion.planning.checks.finding import Finding
 from shardkit.conversion.planning.checks.losses import sample_range
 from shardkit.conversion.planning.choosing import choose_examples
 from shardkit.conversion.planning.earlier_examples import EarlierExamples, num_shared_groups
 from shardkit.conversion.planning.labels import ExampleLabels
-from shardkit.conversion.planning.measure_balance import measure_balance
 from shardkit.conversion.planning.rows import Rows, count_codes, gather, group_rows
 from shardkit.conversion.planning.rules import PLAN_VERSION_KEY
 from shardkit.conversion.planning.sizing import choose_num_shards
@@ -48,10 +47,7 @@ _NOT_PLANNED = {
 
 
 def plan_schema(inventory_schema: pa.Schema, *, with_groups: bool = False) -> pa.Schema:
-    """Return the columns of a plan, which has a row for each example, sorted by split, shard and position.
-
-    The shard follows from SplitPlan.shard_counts.
-    """
+    """Return the columns of a plan: a row for each example, sorted by split, shard (see SplitPlan) and position."""
     fields = [
         _TYPE_OF.get(field.name, field.with_type(plain_type(field.type)))
         for field in inventory_schema
@@ -131,7 +127,6 @@ class Plan:
 
     @property
     def num_examples(self) -> int:
-        """Number of examples of all splits."""
         return len(self.order)
 
     def rows(self, start: int, count: int) -> pa.Table:
@@ -140,7 +135,6 @@ class Plan:
 
     @property
     def num_shards(self) -> int:
-        """Number of shards of all splits."""
         return sum(split.num_shards for split in self.splits)
 
     def description(self) -> dict[str, Any]:
@@ -182,10 +176,7 @@ def make_plan(
     *,
     is_explicit: bool = False,
 ) -> Plan:
-    """Decide the split, shard and position of every good file; see `choose_examples`.
-
-    If the user chose how the source is read, a reading that looks wrong is not refused.
-    """
+    """Decide the split, shard and position of every good file; `is_explicit`: no reading is refused as wrong."""
     rules, options = options, options.applied()
     chosen = choose_examples(inventory, options, earlier)
     table, good, rejected, labels = chosen.table, chosen.good, chosen.rejected, chosen.labels

@@ -12,6 +12,7 @@ import json
 import platform
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from functools import lru_cache
 from itertools import islice
 from typing import Any, NamedTuple
 
@@ -84,14 +85,12 @@ class PlannedDataset:
 
     @classmethod
     def of(cls, output: Folder, run: str, plan: Plan) -> "PlannedDataset":
-        """Return a plan without its rows; see PlannedDataset."""
         splits = [PlannedSplit(split.name, split.num_bytes, split.shard_counts) for split in plan.splits]
         features = features_of(plan.schema)
         return cls(output, run, plan.digest, plan.description(), features, plan.source, splits, plan.rejected)
 
     @property
     def classes(self) -> list[str]:
-        """Class names in label order."""
         return list(self.description["classes"])
 
     @property
@@ -107,7 +106,6 @@ class PlannedDataset:
 
     @property
     def num_examples(self) -> int:
-        """Number of examples of all splits."""
         return sum(sum(split.shard_counts) for split in self.splits)
 
     @property
@@ -141,7 +139,6 @@ class PlannedDataset:
         return sorted(left, key=lambda task: -mean_bytes[task.name.split])
 
     def to_bytes(self) -> bytes:
-        """Return the content of `PATH`."""
         written = {
             "run": self.run,
             "digest": self.digest,
@@ -171,15 +168,8 @@ def find_planned(output: Folder) -> PlannedDataset | None:
         written["splits"] = [PlannedSplit(*split) for split in written["splits"]]
         rejected = rejected.cast(REJECTED_SCHEMA).replace_schema_metadata()
         return PlannedDataset(output, rejected=rejected, **written)
-    except (
-        pa.ArrowException,
-        OSError,
-        ValueError,
-        KeyError,
-        TypeError,
-        AttributeError,
-        RecursionError,
-    ):  # like shards without a plan
+    except (pa.ArrowException, OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError):
+        # Like shards without a plan.
         return None
 
 
@@ -194,16 +184,12 @@ def read_planned(output: Folder) -> PlannedDataset:
     return planned
 
 
-_facts: dict[str, tuple[tuple[str, ...], str]] = {}  # by the plan's digest, which says what they are
-
-
+@lru_cache(maxsize=16)
 def planned_facts(output: Folder, plan_digest: str) -> tuple[tuple[str, ...], str]:
     """Return the classes of a plan and its value of `bit_depth`; each worker process reads them once."""
-    if plan_digest not in _facts:
-        planned = read_planned(output)
-        _refuse_other_plan(f"{output.url}/{PATH}", planned.digest, plan_digest)
-        _facts[plan_digest] = tuple(planned.classes), planned.bit_depth
-    return _facts[plan_digest]
+    planned = read_planned(output)
+    _refuse_other_plan(f"{output.url}/{PATH}", planned.digest, plan_digest)
+    return tuple(planned.classes), planned.bit_depth
 
 
 def planned_shard_names(output: Folder) -> list[ShardName]:
@@ -239,11 +225,7 @@ def remove_plan(output: Folder) -> None:
 
 
 def read_shard_rows(output: Folder, task: ShardTask) -> pa.Table:
-    """Return the rows of one shard, in the order in which they are written.
-
-    Raises:
-        StaleRunError: The plan in the work folder has another digest.
-    """
+    """Return the rows of one shard, in the order of writing; StaleRunError: the plan there has another digest."""
     path = rows_path(task.row_group)
     with output.open(path) as file:
         plan = pq.ParquetFile(file)

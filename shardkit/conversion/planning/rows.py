@@ -36,6 +36,11 @@ def gather(
     return gathered
 
 
+def run_starts(numbers: npt.NDArray[np.signedinteger[Any]]) -> npt.NDArray[np.intp]:
+    """Return the starts of the runs of equal numbers."""
+    return np.flatnonzero(np.concatenate(([True], numbers[1:] != numbers[:-1])))
+
+
 def group_rows(
     codes: npt.NDArray[np.signedinteger[Any]], num_codes: int, *, first: int = 0
 ) -> npt.NDArray[np.signedinteger[Any]]:
@@ -77,7 +82,6 @@ class LazyColumn:
         return self.take(np.arange(start, min(start + count, len(self))))
 
     def take(self, rows: npt.NDArray[np.int64]) -> pa.ChunkedArray:
-        """Return the values of some of the selected rows."""
         return self.column.take(pa.array(rows if self.numbers is None else self.numbers[rows]))
 
     @property
@@ -110,12 +114,10 @@ class Rows:
 
     @property
     def column_names(self) -> list[str]:
-        """Names of all columns."""
         names: list[str] = self.table.column_names
         return names
 
     def filter(self, mask: npt.NDArray[np.bool_]) -> "Rows":
-        """Return the selected rows for which the mask is true."""
         if mask.all():
             return self
         numbers = np.flatnonzero(mask) if self.numbers is None else self.numbers[mask]

@@ -128,9 +128,8 @@ def rules_of(written: Mapping[str, Any]) -> dict[str, Any]:
 def inherit(given: Mapping[str, Any], manifests: Sequence[Manifest]) -> tuple[ConvertOptions, str | None]:
     """Return the user's options with the rules of the datasets that are converted, and what is kept and changed.
 
-    There is no such sentence if the source is no dataset.
-
-    Adopted datasets have no rules: those of the others hold, or the defaults.
+    The sentence is None if the source is no dataset. Adopted datasets have no rules: those of the others hold, or the
+    defaults.
     """
     ruling = [one for one in manifests if not one.is_adopted]
     if not ruling:
@@ -248,10 +247,7 @@ def refuse_other_rules(manifest: Manifest, given: Mapping[str, Any], overruled: 
 
 @reads_written_options
 def generation_options(manifest: Manifest, changed: Mapping[str, Any]) -> ConvertOptions:
-    """Return the options.
-
-    The options of a manifest are those of its first conversion.
-    """
+    """Return the options of an append: the rules of the dataset's first conversion, and what is changed."""
     values = {**rules_of(manifest.options), "name": manifest.name, **changed}
     return ConvertOptions.of(values, appended_to=manifest.digest, overruled=frozenset(changed))
 

@@ -5,8 +5,10 @@ bundle may see other records first, so the decision travels on, and rows that we
 """
 
 import hashlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from functools import partial
+from typing import NoReturn
 
 from shardkit.conversion.staging.kinds import Kind, columns_of, kind_of_targets
 from shardkit.conversion.staging.rows import GivenRow
@@ -16,7 +18,7 @@ from shardkit.dataset.foreign.label_names import lines_as_names
 from shardkit.dataset.foreign.record_layout import LabelKind, RecordLayout
 from shardkit.dataset.foreign.values import Features, read_features
 from shardkit.errors import DataError, RecordError
-from shardkit.images.info import BadImage, too_many_bytes
+from shardkit.images.info import too_many_bytes
 from shardkit.record_sources.tfrecord.records import RecordReader, image_bytes
 from shardkit.reject_reasons import BAD_NAME, DAMAGED
 from shardkit.sources.columns import GROUP
@@ -28,24 +30,7 @@ _WHERE = "the PCollection"
 _KIND_OF: dict[LabelKind, Kind] = {"class": "label", "classes": "labels", "objects": "boxes", "none": "unlabelled"}
 
 
-@dataclass(frozen=True, slots=True)
-class ReadRecord:
-    """A record as a row."""
-
-    key: str
-    row: GivenRow | Exception  # the row; a BadRecord or a BadImage if it is rejected
-    reading: str  # which features were read
-
-    def given(self) -> GivenRow:
-        """Return the row.
-
-        Raises:
-            BadRecord: It is rejected.
-            BadImage: Likewise.
-        """
-        if isinstance(self.row, Exception):
-            raise self.row
-        return self.row
+Read = tuple[str, Callable[[], GivenRow]]  # the key of a record, and what reads it as a row, or raises why not
 
 
 @dataclass(slots=True)
@@ -58,13 +43,13 @@ class RecordRows:
     _reader: RecordReader | None = None
     _reading: str = ""
 
-    def add(self, record: bytes) -> Iterator[ReadRecord]:
+    def add(self, record: bytes) -> Iterator[Read]:
         """Yield the rows of the records so far, once there are enough of them to decide what they mean."""
         self._waiting.append(record)
         if self._reader is not None or len(self._waiting) >= FIRST_RECORDS:
             yield from self.flush()
 
-    def flush(self) -> Iterator[ReadRecord]:
+    def flush(self) -> Iterator[Read]:
         """Yield the rows of all records that were added; see `add`."""
         waiting, self._waiting = self._waiting, []
         for data in waiting:
@@ -72,11 +57,11 @@ class RecordRows:
             try:
                 features = read_features(data)
             except RecordError as error:
-                yield ReadRecord(f"record {digest}", BadRecord(DAMAGED, str(error)), self._reading)
+                yield f"record {digest}", partial(_refuse, str(error))
                 continue
             reader = self._reader or self._decide(waiting)
             key = _key(reader.layout, features) or digest
-            yield ReadRecord(key, self._row(key, reader, features), self._reading)
+            yield key, partial(self._row, key, reader, features)
 
     def _decide(self, records: list[bytes]) -> RecordReader:
         sampled = [
@@ -105,24 +90,26 @@ class RecordRows:
         self._reading = ", ".join(f"{name} {feature!r}" for name, feature in parts if feature)
         return self._reader
 
-    def _row(self, key: str, reader: RecordReader, features: Features) -> GivenRow | Exception:
+    def _row(self, key: str, reader: RecordReader, features: Features) -> GivenRow:
         label = reader.layout.label
         kind = kind_of_targets(label.num_targets) if label.kind == "numbers" else _KIND_OF[label.kind]
+        if encodable_path(key) != key:
+            raise BadRecord(BAD_NAME, "the key is not valid UTF-8; give each image a key of its own")
         try:
-            if encodable_path(key) != key:
-                raise BadRecord(BAD_NAME, "the key is not valid UTF-8; give each image a key of its own")
             image = image_bytes(reader.layout, features)
             if len(image) > self.max_file_bytes:
                 raise too_many_bytes("The image", len(image), self.max_file_bytes)
             label_name, values = reader.annotation(0, features, image)
             columns = {"split": reader.split_of(features), "label_name": label_name, GROUP.name: None}
-        except (BadRecord, BadImage) as error:
-            return error
         except RecordError as error:
-            return BadRecord(DAMAGED, str(error))
+            raise BadRecord(DAMAGED, str(error)) from None
         names = [one.name for one in columns_of(kind)] if kind != "unlabelled" else []
         columns |= dict(zip(names, values, strict=False))  # the other values are features of the records
-        return GivenRow(key, image, None, kind, columns)
+        return GivenRow(key, image, None, kind, columns, reading=self._reading)
+
+
+def _refuse(message: str) -> NoReturn:
+    raise BadRecord(DAMAGED, message)
 
 
 def _read(record: bytes) -> Features | None:

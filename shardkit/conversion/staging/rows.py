@@ -71,13 +71,11 @@ class GivenRow(NamedTuple):
     checked: dict[str, Any] | None = None  # what an earlier step has found out about the image
     uri: str | None = None  # where the image, and its mask, can be read again
     mask_uri: str | None = None
+    reading: str = ""  # which features of a record were read
 
 
 def values_of(element: Any) -> dict[str, Any]:
-    """Return the fields of an element that are given, by name.
-
-    An element is a NamedTuple, a row of Beam, a dataclass or a mapping.
-    """
+    """Return the given fields, by name, of a NamedTuple, a row of Beam, a dataclass or a mapping."""
     if isinstance(element, Mapping):
         values = dict(element)
     elif isinstance(element, tuple) and hasattr(element, "_fields"):

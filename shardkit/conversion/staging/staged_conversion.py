@@ -3,8 +3,8 @@
 The user's pipeline calls each step in a task of its own; here is what the driver of a conversion does around the steps.
 """
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -20,22 +20,22 @@ from shardkit.conversion.planning.plan_file import ShardTask
 from shardkit.conversion.staging.kinds import Kind, merged_kind
 from shardkit.conversion.staging.records import refuse_readings
 from shardkit.conversion.staging.staged_part import StagedPart, refuse_ended, staged_schema
+from shardkit.conversion.writing.inventory_tasks import refuse_too_many
 from shardkit.conversion.writing.output import output_folder as outputs
+from shardkit.conversion.writing.output.finished_shards import SummaryRow
 from shardkit.conversion.writing.refusals import ListingCheck
 from shardkit.conversion.writing.reject_limit import REJECTED_IN_WORK, RejectLimit
 from shardkit.conversion.writing.step_notes import Notes
 from shardkit.conversion.writing.steps import AlreadyConvertedError, ConversionSteps
-from shardkit.conversion.writing.taken_inventory import refuse_too_many
 from shardkit.errors import DataError, ShardkitError
 from shardkit.hashing import canonical_json, sha256_hex
 from shardkit.naming import MANIFEST, printable
 from shardkit.options.groups import ConvertOptions
 from shardkit.parallel.progress import Logged, ProgressListener
 from shardkit.parallel.run_token import Fence, Run, refuse_live
-from shardkit.sources.claim import Claim, UsedFile
 from shardkit.sources.columns import CONTENT_SHA256, GROUP, MASK_SHA256
 from shardkit.sources.listing import Listing, Source
-from shardkit.sources.readings.values import Reading
+from shardkit.sources.recognising.wrapped_source import WrappedSource
 from shardkit.storage import Folder, LocalFolder, open_folder, os_errors_as, remove_temporaries
 from shardkit.storage.kernel_locks import locked
 from shardkit.storage.retry import retried
@@ -64,62 +64,50 @@ class ReadSource(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class StagedSource(Source):
-    """The images that the rows of a PCollection gave, in the work folder of the output."""
+class _Rows(Source):
+    """The rows of a PCollection that no known source was read into. They are in the inventory already."""
 
-    folder: Folder  # the output folder, which paths start at
-    kind: Kind  # what is annotated
-    read: ReadSource | None = None  # the source that the rows were read from; None if it is not known
+    folder: Folder
 
     @property
     def layout(self) -> str:
-        return TITLE if self.read is None else self.read.source.layout
-
-    @property
-    def classes(self) -> tuple[str, ...] | None:
-        return None if self.read is None else self.read.source.classes
-
-    @property
-    def origin(self) -> str | None:
-        return None if self.read is None else self.read.source.origin
-
-    @property
-    def used_files(self) -> tuple[UsedFile, ...]:
-        return () if self.read is None else self.read.source.used_files
-
-    @property
-    def claims(self) -> tuple[Claim, ...]:
-        return () if self.read is None else self.read.source.claims
-
-    @property
-    def reading(self) -> Reading | None:
-        return None if self.read is None else self.read.source.reading
-
-    @property
-    def removed_before(self) -> tuple[str, ...]:
-        return () if self.read is None else self.read.source.removed_before
-
-    def refuse_changed(self) -> None:
-        if self.read is not None:
-            self.read.source.refuse_changed()
-
-    def withdrawn(self) -> pa.Table | None:
-        return None if self.read is None else self.read.source.withdrawn()
-
-    @property
-    def schema(self) -> pa.Schema:
-        return staged_schema(self.kind)
+        return TITLE
 
     def describe(self) -> str:
         return f"{self.folder.url}: images of a PCollection"
 
     def parts(self) -> Sequence[Any]:
-        """See Source; the rows are in the inventory already."""
         return ()
 
     def list_part(self, part: Any, batch_rows: int) -> Iterator[Listing]:
         del part, batch_rows
         return iter(())
+
+
+@dataclass(frozen=True, slots=True)
+class StagedSource(WrappedSource):
+    """The images that the rows of a PCollection gave, in the work folder of the output, which paths start at."""
+
+    kind: Kind  # what is annotated
+
+    @classmethod
+    def of(cls, output: Folder, read: ReadSource | None = None, kind: Kind = "label") -> "StagedSource":
+        """Return the source of rows that were read from one; None if that is not known."""
+        return cls(output, _Rows(output) if read is None else read.source, kind)
+
+    @property
+    def schema(self) -> pa.Schema:
+        return staged_schema(self.kind)
+
+    @property
+    def origin(self) -> str | None:
+        return self.inner.origin
+
+    def refuse_changed(self) -> None:
+        self.inner.refuse_changed()
+
+    def withdrawn(self) -> pa.Table | None:
+        return self.inner.withdrawn()
 
 
 def merge_equal_rows(table: pa.Table) -> pa.Table:
@@ -161,69 +149,43 @@ def part_names(staged: Sequence[StagedPart]) -> list[str]:
     return sorted({one.name for one in staged})
 
 
-class StagedInventory:
-    """What reads the inventory of staged rows; see `source_plan.InventoryReader`."""
-
-    def __init__(
-        self, output: Folder, options: ConvertOptions, staged: Sequence[StagedPart], read: ReadSource | None = None
-    ) -> None:
-        """Read nothing yet.
-
-        A part may be there several times, in any order.
-        """
-        self.output, self._options, self._staged, self._read = output, options, staged, read
-        kinds = {one.kind: one.key for one in sorted(staged, reverse=True) if one.kind}
-        self.source = StagedSource(output, merged_kind(kinds) or "label", read)
-
-    def read(self, work: Folder, listener: ProgressListener, *, is_remote: bool) -> Inventory:
-        """Return the inventory."""
-        del listener, is_remote
-        if not self._staged:
-            raise DataError(_EMPTY)
-        refuse_readings({one.reading: one.key for one in sorted(self._staged, reverse=True) if one.reading})
-        ListingCheck(self.source, self._options).check_options()
-        names = part_names(self._staged)
-        refuse_too_many(names, self._options)
-        table, totals = read_inventory(work, names)
-        table = merge_equal_rows(table)
-        return Inventory.of(self.source, table, self._read.totals if self._read else totals, Thumbnails(work))
-
-
 @dataclass(frozen=True, slots=True)
 class StagedConversion:
-    """The conversion of staged rows; small and pickled into a job."""
+    """The conversion of staged rows; pickled into a job, and small but for its parts. See `ConversionTask`."""
 
     output_url: str  # the output folder
     options: ConvertOptions
     limit: RejectLimit  # maximum number or share of rejected images
     overwrite: bool  # whether a different dataset in the output may be removed
+    run: str = ""  # value of the run's token
+    staged: Sequence[StagedPart] = ()
+    read: ReadSource | None = None
 
-    @staticmethod
-    def run_of(staged: Sequence[StagedPart], drawn: str) -> str:
-        """Return the value of a run's token, which says what the run has planned.
+    def of_parts(self, staged: Sequence[StagedPart], drawn: str, read: ReadSource | None) -> "StagedConversion":
+        """Return the conversion of some parts in a run, whose tasks share `drawn`, a random text.
 
-        An engine that repeats a step after a failure may have other rows then.
-
-        All tasks of a run share `drawn`, a random text.
+        The run's token says what the run plans: an engine that repeats a step after a failure may have other rows then.
         """
-        return sha256_hex(canonical_json([drawn, part_names(staged)]))[:32]
+        run = sha256_hex(canonical_json([drawn, part_names(staged)]))[:32]
+        return replace(self, run=run, staged=staged, read=read)
 
-    @staticmethod
-    def runs(staged: Sequence[StagedPart]) -> Iterator[list[str]]:
-        """Yield the runs of parts of the inventory that workers merge for the one that plans; none of few parts."""
-        return runs_to_merge(part_names(staged))
+    def call(self, step: Callable[[Any, Fence], Iterable[Any] | None], item: Any) -> Iterable[Any]:
+        """Return what a step gives for an item; an error is the engine's to repeat or to report."""
+        return step(item, self._fence(open_folder(self.output_url))) or ()
 
-    def merge(self, run: list[str]) -> None:
-        """Merge a run of parts.
+    def _fence(self, output: Folder) -> Fence:
+        return Fence(output, self.run, is_remote=True)
 
-        Raises:
-            StaleRunError: Another run, or another attempt, has published.
-        """
-        output = open_folder(self.output_url)
+    def runs_to_merge(self) -> Iterator[list[str]]:
+        return runs_to_merge(part_names(self.staged))
+
+    def merge(self, run: list[str], fence: Fence) -> None:
+        """Merge a run of parts, unless another run, or another attempt, has published."""
+        output = fence.folder
         with os_errors_as("write the inventory", output.url):
             retried(partial(merge_parts, output, run, partial(refuse_ended, output)))
 
-    def plan(self, staged: Sequence[StagedPart], run_value: str, read: ReadSource | None = None) -> list[ShardTask]:
+    def plan(self) -> list[ShardTask]:
         """Claim the output, decide the split, shard and position of every example, and write the plan.
 
         Return the shards to write; none if the output holds this dataset already.
@@ -232,12 +194,12 @@ class StagedConversion:
         with os_errors_as("write into the output", output.url), locked(output):
             outputs.refuse_foreign(output)
             output.create()
-            run = Run(output, run_value)
+            run = Run(output, self.run)
             if not isinstance(output, LocalFolder):
                 refuse_live(output, run.token)
             run.start()
             try:
-                return self._planned(run, StagedInventory(output, self.options, staged, read))
+                return self._planned(output)
             except AlreadyConvertedError:
                 return []
             except ShardkitError:
@@ -247,39 +209,48 @@ class StagedConversion:
                     run.finish()  # keep an existing dataset as it was
                 raise
 
-    def _planned(self, run: Run, inventory: StagedInventory) -> list[ShardTask]:
-        output = run.folder
+    def _planned(self, output: Folder) -> list[ShardTask]:
+        kinds = {one.kind: one.key for one in sorted(self.staged, reverse=True) if one.kind}
+        source = StagedSource.of(output, self.read, merged_kind(kinds) or "label")
         is_there = output.stat(MANIFEST) is not None
         if is_there and not self.overwrite and not parts.part_names(output):  # refused and tried again by the engine
             raise outputs.converted_differently(output.url, outputs.SOURCE_CHANGED)
         remove_temporaries(output)
         output.remove(REJECTED_IN_WORK)  # of an earlier run
-        return list(self._steps(inventory.source, inventory).plan(Fence(output, run.token, is_remote=True)))
+        return list(self._steps(source).plan(partial(self._inventory, source), self._fence(output)))
 
-    def _steps(self, source: StagedSource, inventory: StagedInventory) -> ConversionSteps:
+    def _inventory(
+        self, source: StagedSource, work: Folder, listener: ProgressListener, *, is_remote: bool
+    ) -> Inventory:
+        """Read the inventory of staged rows; a part may be there several times, in any order."""
+        del listener, is_remote
+        if not self.staged:
+            raise DataError(_EMPTY)
+        refuse_readings({one.reading: one.key for one in sorted(self.staged, reverse=True) if one.reading})
+        ListingCheck(source, self.options).check_options()
+        names = part_names(self.staged)
+        refuse_too_many(names, self.options)
+        table, totals = read_inventory(work, names)
+        table = merge_equal_rows(table)
+        return Inventory.of(source, table, self.read.totals if self.read else totals, Thumbnails(work))
+
+    def _steps(self, source: StagedSource) -> ConversionSteps:
+        is_explicit = self.read is None or self.read.is_explicit
+        notes = Notes(Logged())
         return ConversionSteps(
-            source,
-            source.folder,
-            inventory,
-            self.options,
-            self.limit,
-            self.overwrite,
-            is_explicit=source.read is None or source.read.is_explicit,
-            notes=Notes(Logged()),
+            source, source.folder, self.options, self.limit, self.overwrite, is_explicit, notes=notes
         )
 
-    def write(self, shard: ShardTask, run: str) -> None:
+    def write(self, shard: ShardTask, fence: Fence) -> list[SummaryRow]:
         """Write a shard, unless it is finished; see `WriteJob.write`."""
-        inventory = StagedInventory(open_folder(self.output_url), self.options, ())
-        fence = Fence(inventory.output, run, is_remote=True)
-        self._steps(inventory.source, inventory).write(shard, fence)
+        return self._steps(StagedSource.of(fence.folder)).write(shard, fence)
 
-    def publish(self, run: str, read: ReadSource | None = None) -> None:
+    def publish(self, summaries: Iterable[SummaryRow]) -> None:
         """Check the finished shards, write the manifest, and remove what was staged."""
-        inventory = StagedInventory(open_folder(self.output_url), self.options, (), read)
-        output = inventory.output
+        output = open_folder(self.output_url)
         with os_errors_as("write into the output", output.url), locked(output):
             if output.stat(MANIFEST) is None:
-                fence = Fence(output, run, is_remote=True)
-                self._steps(inventory.source, inventory).publish(fence)
-            Run(output, run).finish()
+                steps, fence = self._steps(StagedSource.of(output, self.read)), self._fence(output)
+                steps.write_summaries(summaries, fence)
+                steps.publish(fence)
+            Run(output, self.run).finish()

@@ -11,14 +11,13 @@ from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from shardkit import naming, software
 from shardkit.conversion.inventory import parts
-from shardkit.conversion.inventory.columns import inventory_schema
-from shardkit.conversion.inventory.staged_images import STAGED_FIELDS, STORED_BYTES, URI
+from shardkit.conversion.inventory.columns import STAGED_FIELDS, STORED, URI, inventory_schema
+from shardkit.conversion.planning.splits.grouping import digest_prefixes
 from shardkit.conversion.staging.kinds import Kind, columns_of
 from shardkit.dataset.foreign.inferring import LayoutOverrides
 from shardkit.errors import StaleRunError
@@ -33,7 +32,6 @@ _BEGUN = f"{STAGED}/begun"
 _VERSION = 1
 # Each takes about 150 bytes in each worker process. Images beyond are staged again.
 MAX_IMAGES = 1 << 20
-_CONTENT_BYTES = 32
 
 
 def staged_schema(kind: Kind, *, thumbnails: bool = False) -> pa.Schema:
@@ -47,7 +45,7 @@ class StagedPart(NamedTuple):
 
     name: str
     kind: str  # kind of the annotations
-    reading: str  # which features of records were read; see `records.ReadRecord`
+    reading: str  # which features of records were read; see `GivenRow`
     key: str
 
 
@@ -85,11 +83,7 @@ def begin_staging(output: Folder) -> str:
 
 
 def refuse_ended(output: Folder) -> None:
-    """Refuse to stage in an output that was published or cleared since staging began.
-
-    Raises:
-        StaleRunError: It was.
-    """
+    """Raise StaleRunError if the output was published or cleared since staging began."""
     if output.stat(_BEGUN) is None:
         raise StaleRunError(
             f"{output.url}/{STAGED}: the folder of staged images was removed, so another run has published or cleared "
@@ -101,7 +95,6 @@ class StagedBefore:
     """The images that were staged in some form, by content."""
 
     def __init__(self, output: Folder, folder: str, columns: list[str]) -> None:
-        """Read what an earlier run left."""
         names = parts.part_names(output)
         tables, num_rows = list[pa.Table](), 0
         for table in read_many(partial(_read, output, f"{folder}/", columns), names, parts.READING_THREADS):
@@ -110,7 +103,8 @@ class StagedBefore:
             if num_rows >= MAX_IMAGES:
                 break
         self._table = pa.concat_tables(tables, promote_options="permissive") if tables else None
-        beginnings = np.concatenate([np.zeros(0, np.uint64), *map(_beginnings, tables)])
+        contents = [digest_prefixes(table[CONTENT_SHA256.name]) for table in tables]
+        beginnings = np.concatenate([np.zeros(0, np.uint64), *contents])
         self._order = np.argsort(beginnings, kind="stable")
         self._beginnings = beginnings[self._order]
 
@@ -127,7 +121,7 @@ class StagedBefore:
 def _read(output: Folder, folder: str, columns: list[str], name: str) -> pa.Table:
     """Return the rows of a part with an image in a folder; none of a part of another conversion."""
     table, _ = parts.read_parts(output, [name])
-    if STORED_BYTES.name not in table.column_names:
+    if STORED.name not in table.column_names:
         return pa.schema([PATH, CONTENT_SHA256]).empty_table()
     is_read_again = pc.and_(pc.is_valid(table[URI.name]), pc.is_valid(table[CONTENT_SHA256.name]))
     is_read_again = pc.and_(is_read_again, pc.is_null(table["reason"]))
@@ -141,9 +135,3 @@ def _read(output: Folder, folder: str, columns: list[str], name: str) -> pa.Tabl
     paths = table[PATH.name].cast(pa.string())  # of the type null where no image is stored
     is_stored = pc.fill_null(pc.starts_with(paths, folder), fill_value=False)
     return table.filter(pc.or_(is_stored, is_read_again))
-
-
-def _beginnings(table: pa.Table) -> npt.NDArray[np.uint64]:
-    """Return the first 8 bytes of each content hash."""
-    whole = b"".join(table[CONTENT_SHA256.name].to_pylist())
-    return np.frombuffer(whole, np.uint64)[:: _CONTENT_BYTES // 8]

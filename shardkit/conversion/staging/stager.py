@@ -17,22 +17,10 @@ import pyarrow as pa
 from shardkit import images
 from shardkit.conversion.inventory import parts
 from shardkit.conversion.inventory.checking import check_file, rejected_row
-from shardkit.conversion.inventory.columns import Reject, info_of, place_boxes
-from shardkit.conversion.inventory.staged_images import (
-    MASK_URI,
-    STORED_BYTES,
-    STORED_CHANGES,
-    STORED_CRC32C,
-    STORED_FIELDS,
-    STORED_HEIGHT,
-    STORED_MASK_BYTES,
-    STORED_WIDTH,
-    URI,
-    is_staged,
-)
+from shardkit.conversion.inventory.columns import MASK_URI, STORED, URI, Reject, info_of, place_boxes
 from shardkit.conversion.inventory.table import columns_digest
 from shardkit.conversion.staging.kinds import Kind, merged_kind, text_of_checked
-from shardkit.conversion.staging.records import ReadRecord, RecordRows, refuse_readings
+from shardkit.conversion.staging.records import Read, RecordRows, refuse_readings
 from shardkit.conversion.staging.rows import GivenRow, RowReader, given_reject, values_of
 from shardkit.conversion.staging.staged_part import (
     STAGED,
@@ -68,7 +56,7 @@ FILE_BYTES = 64 << 20  # 64 MiB of stored images: held in memory until they are 
 FILE_ROWS = 1 << 14
 # What is known of an image and its mask once both are staged, whatever the row says of them.
 OF_IMAGE = [
-    *(field.name for field in [*STORED_FIELDS, *CHECKED_FIELDS]),
+    *(field.name for field in [PATH, OFFSET, STORED, *CHECKED_FIELDS]),
     MASK_SHA256.name,
     LAST_CLASS.name,
     NUM_CLIPPED.name,
@@ -80,7 +68,6 @@ class Stager:
     """Stages the rows of a bundle. Memory is bounded by FILE_BYTES and one image."""
 
     def __init__(self, output: Folder, options: StagingOptions, before: StagedBefore | None = None) -> None:
-        """Stage rows."""
         self._output, self._options, self._folder, self._before = output, options, options.folder, before
         self._reader = RowReader(options.max_file_bytes, options.is_unlabelled)
         self._records = RecordRows(options.features, options.max_file_bytes)
@@ -96,7 +83,6 @@ class Stager:
 
     @property
     def is_full(self) -> bool:
-        """Whether `flush` is due."""
         return self.num_bytes >= FILE_BYTES or len(self._rows) >= FILE_ROWS
 
     def add(self, element: Any) -> Iterator[Reject]:
@@ -117,18 +103,18 @@ class Stager:
         """Stage what waits for more records; yield what is rejected. Call it at the end of a bundle, before `flush`."""
         yield from self._add_records(self._records.flush())
 
-    def _add_records(self, records: Iterable[ReadRecord]) -> Iterator[Reject]:
-        for record in records:
-            if isinstance(record.row, GivenRow):
-                self._readings.setdefault(record.reading, record.key)
-                refuse_readings(self._readings)
-            yield from self._add(encodable_path(record.key), record.given)
+    def _add_records(self, records: Iterable[Read]) -> Iterator[Reject]:
+        for key, read in records:
+            yield from self._add(encodable_path(key), read)
 
     def _add(self, key: str, read: Callable[[], GivenRow]) -> Iterator[Reject]:
         row: dict[str, Any] = {"key": key, "source_bytes": 0, "mtime_ns": 0}
         try:
             given = read()
             row |= {"source_bytes": len(given.image), **given.columns}
+            if given.reading:
+                self._readings.setdefault(given.reading, key)
+                refuse_readings(self._readings)
             if given.kind not in self._kinds:
                 self._kinds[given.kind] = given.key
                 merged_kind(self._kinds)
@@ -159,7 +145,7 @@ class Stager:
             bad_boxes = place_boxes(row, info_of(row))
         if given.uri is not None:
             row |= {URI.name: given.uri, MASK_URI.name: given.mask_uri}
-        elif row.get(STORED_BYTES.name) is None:
+        elif row.get(STORED.name) is None:
             self._store(given, row)
         self._known[content, mask_content] = {name: row[name] for name in OF_IMAGE if name in row}
         return bad_boxes
@@ -178,19 +164,23 @@ class Stager:
         row |= {
             PATH.name: None,  # the file has no name yet
             OFFSET.name: self.num_bytes,
-            STORED_BYTES.name: len(image.data),
-            STORED_MASK_BYTES.name: len(mask),
-            STORED_CRC32C.name: google_crc32c.extend(google_crc32c.value(image.data), mask),
-            STORED_WIDTH.name: image.width,
-            STORED_HEIGHT.name: image.height,
-            STORED_CHANGES.name: ",".join(image.changes),
+            STORED.name: {
+                "num_bytes": len(image.data),
+                "mask_bytes": len(mask),
+                "crc32c": google_crc32c.extend(google_crc32c.value(image.data), mask),
+                "width": image.width,
+                "height": image.height,
+                "changes": image.changes,
+            },
         }
         self._images += [image.data, mask]
         self.num_bytes += len(image.data) + len(mask)
 
     def _found_before(self, content: bytes, mask_content: bytes | None) -> dict[str, Any] | None:
         for one in self._before.find(content) if self._before else ():
-            has_all = not self._options.thumbnails or is_staged(one) or one.get(THUMBNAIL.name) is not None
+            has_all = not self._options.thumbnails or any(
+                one.get(name) is not None for name in (STORED.name, THUMBNAIL.name)
+            )
             if has_all and one.get(MASK_SHA256.name) == mask_content:
                 return one
         return None
@@ -200,11 +190,7 @@ class Stager:
         return images.normalise_mask(mask, orientation=orientation, form=self._options.form, colours=colours).data
 
     def flush(self) -> StagedPart | None:
-        """Write the images and the rows so far; None if there are no rows.
-
-        Raises:
-            StaleRunError: The folder of staged images was removed, so another run, or another attempt, has published.
-        """
+        """Write the images and the rows so far; None if there are no rows. See `refuse_ended`."""
         if not self._rows:
             return None
         kind, key = merged_kind(self._kinds), next(iter(self._kinds.values()), "")
@@ -214,13 +200,13 @@ class Stager:
             refuse_ended(self._output)
             path = self._write_images() if self._images else None
             for row in self._rows:
-                if row.get(STORED_BYTES.name) is not None and row[PATH.name] is None:
+                if row.get(STORED.name) is not None and row[PATH.name] is None:
                     row[PATH.name] = path
             table = pa.Table.from_pylist(self._rows, schema)
             digest = hashlib.blake2b(columns_digest(table.columns), digest_size=16)
             digest.update(canonical_json(schema.names))
             name = f"{digest.hexdigest()}-{len(table)}.arrow"
-            retried(lambda: parts.write_part(self._output, name, table, Listing(schema)))
+            retried(lambda: parts.write_rows(self._output, parts.part_path(name), table, Listing(schema)))
         reading = next(iter(self._readings), "")
         self._begin()
         return StagedPart(name, kind or "", reading, key)
@@ -246,11 +232,7 @@ class Stager:
 
 
 def check_row(given: GivenRow) -> tuple[dict[str, Any], str]:
-    """Check the image of a row; return the columns that checking fills in, and their text for `GivenRow.checked`.
-
-    Raises:
-        BadImage: The image, the mask or the annotation is to be rejected.
-    """
+    """Return the columns that checking a row fills in, and their text for `GivenRow.checked`; or raise BadImage."""
     row = {"key": given.key, **given.columns}
     check_file(row, given.image, lambda: given.mask)
     return row, text_of_checked(row)

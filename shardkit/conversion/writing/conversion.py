@@ -6,7 +6,7 @@ refusals that need no decoding come before decoding; the manifest is written las
 
 import contextlib
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import TypeVar
 
@@ -20,7 +20,6 @@ from shardkit.conversion.writing.appending.addition import Addition
 from shardkit.conversion.writing.job import (
     ConversionTask,
     Engine,
-    InventoryTask,
     engine_without_driver,
     take_inventory_in_threads,
     write_in_threads,
@@ -28,7 +27,7 @@ from shardkit.conversion.writing.job import (
 from shardkit.conversion.writing.output import output_folder as outputs
 from shardkit.conversion.writing.output.finished_shards import count_written
 from shardkit.conversion.writing.output.shard_reports import LateRejectsCount
-from shardkit.conversion.writing.refusals import ExistingDataset, refuse_output
+from shardkit.conversion.writing.refusals import refuse_output
 from shardkit.conversion.writing.reject_limit import (
     DEFAULT_MAX_REJECTED,
     REJECTED_IN_WORK,
@@ -45,7 +44,7 @@ from shardkit.naming import MANIFEST
 from shardkit.options.call import Call
 from shardkit.options.groups import ConvertOptions
 from shardkit.parallel.for_each import FAILURE, Guard, untold_failure, watched
-from shardkit.parallel.progress import Phase, ProgressListener, Silent, StagePhase, job_phase
+from shardkit.parallel.progress import Phase, ProgressListener, Silent
 from shardkit.parallel.run_token import Fence, Run, claimed
 from shardkit.parallel.threads import ThreadExecutor
 from shardkit.sources import Source, SourceOptions
@@ -96,25 +95,29 @@ class Conversion:
     takes_any_classes: bool = False
 
     def run(self) -> Outcome:
-        """Convert the source."""
         return self._into_output(self._convert)
 
     def submit(self) -> None:
         """Begin the conversion as a job that goes on without this process."""
-        self._into_output(partial(self._submit, engine_without_driver(self.executor)))
+        engine = engine_without_driver(self.executor)
+        self.begin(submit=lambda task: engine.submit_job(task, self.listener))
 
-    def begin(self, token: str) -> ConversionTask:
-        """Claim the output for a job without a driver, and return what its steps need; see run."""
+    def begin(
+        self, token: str | None = None, submit: Callable[[ConversionTask], None] = lambda _: None
+    ) -> ConversionTask:
+        """Claim the output for a job without a driver; submit, and return, what its steps need."""
 
         def begun(source: Source, output: Folder, run: Run) -> ConversionTask:
-            task = self._detached(source, output, run)
+            self._begin(source, output, Notes())
+            output.remove(FAILURE)  # of an earlier run
+            task = self._task(source, output, run, None, is_detached=True)
             with run.left():
-                return task
+                submit(task)
+            return task
 
         return self._into_output(begun, token)
 
     def _into_output(self, work: Callable[[Source, Folder, Run], T], token: str | None = None) -> T:
-        """Claim the output, and do the work."""
         refuse_pinned("OUTPUT", self.output_url)
         output = open_folder(self.output_url)
         if output.resolve("") == open_folder(self.source_url).resolve(""):
@@ -176,30 +179,21 @@ class Conversion:
             planned = find_planned(output)  # of this run, written after an earlier dataset is removed
             return planned is not None and planned.run == run.token
 
-        phases = [
-            StagePhase(lambda: True, lambda: task.phase(self.listener)),
-            StagePhase(partial(inventory_tasks.is_taken, output), lambda: Phase(self.listener, "planning", None, int)),
-            StagePhase(is_planned, lambda: self._writing(output)),
-        ]
+        def planning() -> Phase | None:
+            if not inventory_tasks.is_taken(output):
+                return None
+            return Phase(self.listener, "planning", None, int, following=writing)
+
+        def writing() -> Phase | None:
+            return self._writing(output) if is_planned() else None
 
         def is_published() -> bool:
             return output.stat(MANIFEST) is not None and is_planned()
 
-        watched(
-            run, job_phase(phases), partial(engine.run_job, task), watch=workers_notes.pass_on, is_done=is_published
-        )
-        names = inventory_tasks.read_part_names(output, task.inventory.num_groups)
+        phase = replace(task.phase(self.listener), following=planning)
+        watched(run, phase, partial(engine.run_job, task), watch=workers_notes.pass_on, is_done=is_published)
+        names = inventory_tasks.read_part_names(output, task.num_groups)
         task.steps.refuse_seen(names, Fence(output, run.token, is_remote=True))
-
-    def _submit(self, engine: Engine, source: Source, output: Folder, run: Run) -> None:
-        task = self._detached(source, output, run)
-        with run.left():
-            engine.submit_job(task, self.listener)
-
-    def _detached(self, source: Source, output: Folder, run: Run) -> ConversionTask:
-        self._begin(source, output, Notes())
-        output.remove(FAILURE)  # of an earlier run
-        return self._task(source, output, run, None, is_detached=True)
 
     def _begin(self, source: Source, output: Folder, notes: Notes) -> WorkersNotes:
         """Remove what an earlier run has left of its results, except what this one goes on with."""
@@ -210,14 +204,12 @@ class Conversion:
     def _task(
         self, source: Source, output: Folder, run: Run, notes: Notes | None, *, is_detached: bool = False
     ) -> ConversionTask:
-        existing = self._refuse_output(source, output)
+        existing = None if self.overwrite else refuse_output(output, source, self.options)
         is_explicit = self.takes_any_classes or chooses_reading(self.source_options, self.options)
         guard = Guard.of(run, self.executor, [source.folder], is_detached=is_detached)
-        task = InventoryTask.of(source, guard, self.options, existing, is_explicit=is_explicit)
         steps = ConversionSteps(
             source,
             output,
-            task.inventory,
             self.options,
             self.limit,
             self.overwrite,
@@ -227,7 +219,7 @@ class Conversion:
             notes,
             is_detached,
         )
-        return ConversionTask(guard, task.groups, task.inventory, steps)
+        return ConversionTask.of(source, guard, self.options, existing, is_explicit=is_explicit, steps=steps)
 
     def _writing(self, output: Folder) -> Phase:
         """Return the phase in which the writing of the shards is shown."""
@@ -244,10 +236,3 @@ class Conversion:
             lambda: count_written(output, counts, bytes_per_image),
             count_rejected=lambda: num_rejected + late.count(),
         )
-
-    def _refuse_output(self, source: Source, output: Folder) -> ExistingDataset | None:
-        """Refuse an output that holds something else, before any image is decoded."""
-        if self.overwrite:
-            return None
-        there = refuse_output(output, source, self.options)
-        return None if there is None else ExistingDataset.of(there)

@@ -4,73 +4,54 @@ A source is listed by `MAX_GROUPS` tasks at most. Each of their batches is then 
 single folder or table keeps all workers busy. The driver calls `part_groups` before and `read_part_names` after that.
 """
 
-import itertools
 import json
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
-import pyarrow as pa
-import pyarrow.compute as pc
-
 from shardkit import naming
-from shardkit.conversion.inventory import parts
-from shardkit.conversion.inventory.checking import check_batch, measure_files, merge_listings, num_recovered
-from shardkit.conversion.inventory.inventory import Inventory
-from shardkit.conversion.inventory.parts import read_inventory, rewrite_part
-from shardkit.conversion.planning.duplicates import compares_pixels
-from shardkit.conversion.writing.refusals import ListingCheck
-from shardkit.conversion.writing.seen_rejects import refuse_seen_rejects
-from shardkit.conversion.writing.taken_inventory import refuse_too_many
+from shardkit.conversion.inventory.checking import merge_listings
+from shardkit.conversion.inventory.parts import num_rows_of
+from shardkit.conversion.planning.duplicates import counts_near
+from shardkit.conversion.planning.sizing import format_size
 from shardkit.errors import MachineError
+from shardkit.host import this_host
 from shardkit.options.groups import ConvertOptions
-from shardkit.parallel.progress import ProgressListener, count
+from shardkit.options.words import named
 from shardkit.parallel.reports import Reports
 from shardkit.parallel.run_token import Fence
 from shardkit.sources import Listing, Source
 from shardkit.sources.folder_slices import FolderSlice, slice_source, slices_of
-from shardkit.sources.ignoring.ignoring_source import unmatched_notes
-from shardkit.sources.visibility import (
-    count_folders,
-    filled_folders,
-    refuse_other_counts,
-    refuse_unseen,
-    refuse_unseen_folders,
-)
+from shardkit.sources.visibility import count_folders, filled_folders, refuse_other_counts, refuse_unseen_folders
 from shardkit.storage import Folder, os_errors_as
 from shardkit.storage.concurrent_reads import read_many
-from shardkit.storage.retry import retried, retried_iterator
+from shardkit.storage.retry import retried_iterator
 
 MAX_GROUPS = 256  # tasks that list a source
 LOOKING_THREADS = 16  # of the driver; network file systems take a millisecond for a folder
 # Decoding a batch takes a fraction of a second: small enough to distribute evenly, large enough to be columnar.
 DECODE_BATCH_ROWS = 128
 HEADER_BATCH_ROWS = 1 << 14
+# Memory of planning for an image with a key of 27 bytes, by tests/benchmarks/bench_plan.py: 902 MiB for 10 million
+# images with check="header"; with "decode" 11.4 GiB for 100 million, which are 18.4 GiB if near-identical images are
+# searched (both from what 6 million more than 4 million add).
+LISTED_BYTES = 94
+CHECKED_BYTES = 125
+SEARCHED_BYTES = 198
 PART_NAMES = f"{naming.WORK_FOLDER}/inventory.json"
 
 
-# The number of a group, that of its batch, and whether that is its last: with these the driver finds missing batches.
-BatchId = tuple[int, int, bool]
+# Kinds of reports, each with a number of rows.
+LISTED = "listed"  # of the groups, and the number of their batches: all rows are the total of the checking phase
+REJECTED = "rejected-counts"  # of the batches with rejected rows
+# Of the batches with images that an earlier run rejected and that are good now. They stay until these are in a plan: a
+# run that is killed before that has changed the parts already.
+RECOVERED = "recovered-counts"
+BatchId = tuple[int, int]  # the number of a group, and that of its batch
 Batch = tuple[BatchId, Listing]
 NamedPart = tuple[BatchId, str]
-
-
-def listed_rows(work: Folder) -> Reports:
-    """Return the reports of the groups, with their numbers of rows: the sum is the total of the checking phase."""
-    return Reports(work, "listed")
-
-
-def rejected_rows(work: Folder) -> Reports:
-    """Return the reports of the batches with rejected rows, with their number."""
-    return Reports(work, "rejected-counts")
-
-
-def recovered_rows(work: Folder) -> Reports:
-    """Return the reports of the batches with images that an earlier run rejected and that are good now."""
-    # They stay until the images are in a plan: a run that is killed before that has changed the parts already.
-    return Reports(work, "recovered-counts")
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,122 +113,16 @@ def list_parts(
     return merge_listings(listings(), batch_rows // 2)
 
 
-@dataclass(frozen=True, slots=True)
-class InventoryJob:
-    """What each worker needs to take an inventory; small and pickled into the job."""
-
-    source: Source
-    num_groups: int  # number of groups of its parts
-    options: ConvertOptions  # options of the conversion
-    is_filled: bool  # whether the driver sees entries in the source's folder
-    # Refuses a listing before anything is decoded; None if there is nothing to refuse.
-    listing_check: ListingCheck | None = None
-
-    @property
-    def decodes(self) -> bool:
-        """Whether images are decoded; those of a checked source were."""
-        return self.options.check == "decode" and not self.source.is_checked
-
-    def list_group(self, numbered: tuple[int, PartGroup], fence: Fence) -> Iterator[Batch]:
-        """Yield the batches of a group of parts; every group has a last batch, which may be empty."""
-        index, group = numbered
-        batch_rows = DECODE_BATCH_ROWS if self.decodes else HEADER_BATCH_ROWS
-        self._refuse_unseen_source()
-        listings = list_parts(self.source, group, batch_rows, fence.check_sometimes)
-        ahead = next(listings, None) or Listing(self.source.schema)
-        num_rows = 0
-        for number in itertools.count():
-            listing, following = ahead, next(listings, None)
-            num_rows += len(listing.table())
-            fence.check_sometimes()
-            if following is None:
-                with writing_inventory(fence):
-                    listed_rows(fence.folder).write(fence, index, num_rows)
-            yield (index, number, following is None), listing
-            if following is None:
-                return
-            ahead = following
-
-    def check_listing(self, batch: Batch, fence: Fence) -> Iterator[NamedPart]:
-        """Check the files of a batch and write the result as a part, unless an earlier run left it; yield its name."""
-        batch_id, listing = batch
-        folder, output = self.source.folder, fence.folder
-        self._refuse_unseen_source()
-        checked = self.options.check, self.options.max_file_size
-        thumbnails = compares_pixels(self.options, self.source.schema.names)
-        measured = measure_files(folder, listing.table(), self.options.max_file_size)
-        name = parts.part_name(measured, listing, *checked, thumbnails=thumbnails)
-        with writing_inventory(fence):
-            there = retried(partial(_read_if_there, output, parts.part_path(name)))
-        recovered = 0 if there is None else num_recovered(folder, measured, there, *checked)
-        if there is None or recovered:
-            table = check_batch(folder, measured, *checked, thumbnails=thumbnails)
-            fence.check()
-            with writing_inventory(fence):
-                if recovered:
-                    recovered_rows(output).write(fence, _item(batch_id), recovered)  # before the part forgets it
-                    rewrite_part(output)
-                retried(partial(parts.write_part, output, name, table, listing, fence.check))
-            num_rejected = len(table) - table["reason"].null_count
-            _count_checked(table)
-        else:
-            num_rejected = parts.num_rejected(there)
-        if num_rejected:
-            with writing_inventory(fence):
-                rejected_rows(output).write(fence, _item(batch_id), num_rejected)
-        yield batch_id, name
-
-    def write_part_names(self, names: Iterable[NamedPart], fence: Fence) -> None:
-        """Write the names of all parts, for the driver."""
-        with writing_inventory(fence):
-            fence.write(PART_NAMES, json.dumps(sorted(names)).encode())
-
-    def read(self, work: Folder, listener: ProgressListener, *, is_remote: bool) -> Inventory:
-        """Return the inventory that was taken."""
-        names = read_part_names(work, self.num_groups)
-        refuse_too_many(names, self.options)
-        inventory = Inventory.of(self.source, *read_inventory(work, names), parts.Thumbnails(work))
-        self.source.check_accounts(inventory.skipped)
-
-        def find_host(key: str) -> str:
-            return next((host for host, _ in parts.find_rows(work, names, [key])), "unknown")
-
-        refuse_seen_rejects(self.source, inventory.table, find_host if is_remote else None)
-        for note in unmatched_notes(self.source, inventory.skipped, inventory.table):
-            listener.say(f"note: {note}")
-        return inventory
-
-    def _refuse_unseen_source(self) -> None:
-        if self.is_filled:
-            refuse_unseen(self.source.folder, "")
-
-
-def _item(batch_id: BatchId) -> int:
-    group_index, batch_index, _ = batch_id
-    return (group_index << 32) + batch_index
-
-
-def _count_checked(table: pa.Table) -> None:
-    count("images_checked", len(table))
-    count("image_bytes_checked", pc.sum(table["source_bytes"]).as_py() or 0)
-    for found in pc.value_counts(table["reason"].drop_null()).to_pylist():
-        count(f"rejected_{found['values']}", found["counts"])
-
-
 def remove_earlier_results(work: Folder) -> None:
     """Remove the names and the counts of an earlier run: for a source without files, none are written."""
     work.remove(PART_NAMES)
-    listed_rows(work).remove()
-    rejected_rows(work).remove()
+    Reports(work, LISTED).remove()
+    Reports(work, REJECTED).remove()
 
 
 def is_taken(work: Folder) -> bool:
     """Return whether all images of this run are checked."""
     return work.stat(PART_NAMES) is not None
-
-
-def _read_if_there(output: Folder, path: str) -> bytes | None:
-    return None if output.stat(path) is None else output.read(path)
 
 
 def writing_inventory(fence: Fence) -> AbstractContextManager[None]:
@@ -261,11 +136,39 @@ def read_part_names(output: Folder, num_groups: int) -> list[str]:
     if output.stat(PART_NAMES) is not None:
         found = json.loads(output.read(PART_NAMES))
     batch_ids = {tuple(batch_id) for batch_id, _ in found}
-    num_batches = {group: batch + 1 for group, batch, is_last in batch_ids if is_last}
-    if len(num_batches) < num_groups or len(batch_ids) < sum(num_batches.values()):
+    listed = {report.item: report.numbers[1] for report in Reports(output, LISTED).found()}
+    num_checked = sum(all((group, batch) in batch_ids for batch in range(num)) for group, num in listed.items())
+    if num_checked < num_groups:
         raise MachineError(
-            f"{output.url}: workers checked {len(num_batches)} of {num_groups} parts of the source, "
+            f"{output.url}: workers checked {num_checked} of {num_groups} parts of the source, "
             f"{len(batch_ids)} batches in all, and reported no error for the rest; make sure that all of them reach "
             "this folder, and run the same command again to resume"
         )
     return [name for _, name in found]
+
+
+def bytes_per_image(options: ConvertOptions) -> int:
+    """Return the memory that planning takes for each image."""
+    if options.check == "header":
+        return LISTED_BYTES
+    return SEARCHED_BYTES if counts_near(options) else CHECKED_BYTES
+
+
+def refuse_too_many(names: Iterable[str], options: ConvertOptions) -> None:
+    """Refuse to plan more images than this host's memory holds, before any is read."""
+    num_images, memory = sum(map(num_rows_of, names)), this_host().memory_bytes
+    needed = num_images * bytes_per_image(options)
+    if memory is None or needed <= memory:
+        return
+    without_search = num_images * bytes_per_image(replace(options, dedupe="identical"))
+    less = ","
+    if without_search <= memory:
+        less = (
+            f", or add {named('dedupe', 'identical')}, which takes {format_size(without_search)} and does not look for "
+            "near-identical images,"
+        )
+    raise MachineError(
+        f"planning {num_images:,} images takes {format_size(needed)} of memory and this host has "
+        f"{format_size(memory)}: run the same command where one host has more{less} or convert parts of the source to "
+        "several datasets"
+    )

@@ -76,10 +76,7 @@ def publish(
 
 
 def copies_of_removed(plan: PlannedDataset, withdrawn: pa.Table) -> str | None:
-    """Return a sentence about the examples that have the bytes of a removed one: `drop` did not remove them.
-
-    Return None if there are none.
-    """
+    """Return a sentence about examples with the bytes of a removed one, which `drop` left in; None without any."""
     removed = WithdrawnExamples.of(withdrawn)
     copies = list[str]()
     for rows in plan.blocks():

@@ -37,20 +37,10 @@ from shardkit.options.groups import ConvertOptions
 from shardkit.options.words import named, shown
 from shardkit.reject_reasons import BAD_BOX
 from shardkit.sources.columns import GROUP, UNLABELLED
-from shardkit.sources.listing import Source, count_skipped
+from shardkit.sources.listing import Source
 from shardkit.sources.readings.flags import origin_text
 from shardkit.sources.readings.values import Annotation, Reading
 from shardkit.storage import Folder
-
-
-def refuse_output(output: Folder, source: Source, options: ConvertOptions) -> Manifest | None:
-    """Refuse an output that holds another conversion, using what is known before the source is listed.
-
-    Return the finished dataset in the output; None if there is none.
-    """
-    is_new = options.appended_to is None  # otherwise the dataset's classes come first
-    classes = fixed_classes(source.schema, options, source.classes) if is_new else None
-    return outputs.refuse_different(output, known_description(options, source.layout, classes))
 
 
 class ListingSummary(NamedTuple):
@@ -67,7 +57,6 @@ class ListingSummary(NamedTuple):
 
     @property
     def names(self) -> frozenset[str]:
-        """Names of the classes."""
         return frozenset(name for _, name in self.labels)
 
 
@@ -82,7 +71,6 @@ class ExistingDataset:
 
     @classmethod
     def of(cls, manifest: Manifest) -> "ExistingDataset":
-        """Return the value for a manifest that was read from a folder."""
         first = manifest.history[0]  # what was appended later came from other sources
         num_bad_boxes = first.rejected.by_reason.get(BAD_BOX, 0)
         classes = None if first.rejected.by_reason else frozenset(manifest.classes[: first.num_classes])
@@ -90,10 +78,17 @@ class ExistingDataset:
         return cls(manifest.root.url, first.source.num_files + num_left_out, num_bad_boxes, classes)
 
     def refuse(self, listed: "ListingSummary") -> None:
-        """Refuse another source."""
         listed_before = range(self.num_files - self.num_bad_boxes, self.num_files + 1)
         if listed.num_rows not in listed_before or (self.classes is not None and not listed.names <= self.classes):
             raise outputs.converted_differently(self.url, outputs.SOURCE_CHANGED)
+
+
+def refuse_output(output: Folder, source: Source, options: ConvertOptions) -> ExistingDataset | None:
+    """Refuse another conversion's output before the source is listed; return the finished dataset in it, or None."""
+    is_new = options.appended_to is None  # otherwise the dataset's classes come first
+    classes = fixed_classes(source.schema, options, source.classes) if is_new else None
+    there = outputs.refuse_different(output, known_description(options, source.layout, classes))
+    return None if there is None else ExistingDataset.of(there)
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,7 +151,6 @@ class ListingCheck:
         return any(search(key) for key in table["key"].to_pylist())
 
     def refuse(self, parts: Iterable[ListingSummary]) -> None:
-        """Check the whole listing."""
         whole = merge_summaries(list(parts))
         self.source.check_accounts(whole.skipped)
         own = sorted(name for name in whole.split_counts if name is not None)
@@ -200,7 +194,6 @@ class ListingCheck:
                 raise misfit
 
     def _refuse_reading(self, classes: list[str], own_splits: list[str], example: str) -> None:
-        """Refuse classes that cannot be right."""
         if features_of(self.source.schema).get(LABEL) != CLASS_LABEL:
             return
         found = find_wrong_reading(
@@ -222,12 +215,10 @@ def _refuse_several_kinds(reading: Reading) -> None:
 
 def merge_summaries(parts: Sequence[ListingSummary]) -> ListingSummary:
     """Return the summary of several parts."""
-    counts: Counter[str | None] = Counter()
-    skipped: dict[str, int] = {}
+    counts, skipped = Counter[str | None](), Counter[str]()
     for part in parts:
         counts.update(part.split_counts)
-        for kind, count in part.skipped.items():
-            count_skipped(skipped, kind, count)
+        skipped.update(part.skipped)
     return ListingSummary(
         num_rows=sum(part.num_rows for part in parts),
         split_counts=counts,

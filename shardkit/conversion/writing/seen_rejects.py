@@ -44,10 +44,9 @@ def refuse_seen_rejects(source: Source, table: pa.Table, host_of: Callable[[str]
 
     `host_of` returns the host that checked an image, by its key; it is None if the driver checked all.
     """
-    suspects = table.filter(pc.is_in(table["reason"].cast(pa.string()), pa.array([MISSING, UNREADABLE])))
+    suspects = _suspects(table)
     listed = (row for batch in suspects.to_batches(max_chunksize=MAX_LOOKS) for row in batch.to_pylist())
-    rows = (row for row in listed if row["reason"] != MISSING or not _names_missing_image(row))
-    for row in islice(rows, MAX_LOOKS):
+    for row in islice(filter(_is_of_file, listed), MAX_LOOKS):
         if _is_readable(source.folder, row):
             host = None if host_of is None else f"host {host_of(row['key'])}"
             raise _refused(source, row["key"], row["message"], host, len(suspects))
@@ -55,12 +54,22 @@ def refuse_seen_rejects(source: Source, table: pa.Table, host_of: Callable[[str]
 
 def refuse_rejects_of_workers(source: Source, work: Folder, names: Sequence[str], rejected: pa.Table) -> None:
     """Refuse what `refuse_seen_rejects` does once a job is done, on the driver: a worker made the plan."""
-    suspects = rejected.filter(pc.is_in(rejected["reason"].cast(pa.string()), pa.array([MISSING, UNREADABLE])))
+    suspects = _suspects(rejected)
     keys = suspects["key"].to_pylist()[:MAX_LOOKS]
     for host, row in parts.find_rows(work, names, keys) if keys else ():
-        is_of_file = row["reason"] == UNREADABLE or (row["reason"] == MISSING and not _names_missing_image(row))
-        if is_of_file and _is_readable(source.folder, row):
+        if _is_of_file(row) and _is_readable(source.folder, row):
             raise _refused(source, row["key"], row["message"], f"host {host}", len(suspects))
+
+
+def _suspects(table: pa.Table) -> pa.Table:
+    return table.filter(pc.is_in(table["reason"].cast(pa.string()), pa.array([MISSING, UNREADABLE])))
+
+
+def _is_of_file(row: dict[str, Any]) -> bool:
+    """Return whether a suspect's own file was not read: a missing image may be that of a label file or a mask."""
+    is_mask = MASK_PATH.name in row and row[MASK_PATH.name] is None
+    names_missing_image = is_mask or ending(image_path(row)) not in _ENDINGS
+    return row["reason"] == UNREADABLE or (row["reason"] == MISSING and not names_missing_image)
 
 
 def refuse_seen_late_rejects(source: Source, examples: pa.Table, late: Iterable[Reject], *, is_remote: bool) -> None:
@@ -149,12 +158,6 @@ def _rejects(manifest: Manifest, generation: Generation, reasons: Collection[str
 
 def _with_keys(table: pa.Table, keys: set[str]) -> pa.ChunkedArray:
     return pc.is_in(table["key"], pa.array(sorted(keys), pa.string()).cast(table["key"].type))
-
-
-def _names_missing_image(row: dict[str, Any]) -> bool:
-    """Return whether a row is of a label file or a mask whose image is missing: the file is there itself."""
-    is_mask = MASK_PATH.name in row and row[MASK_PATH.name] is None
-    return is_mask or ending(image_path(row)) not in _ENDINGS
 
 
 def _refused(source: Source, key: str, message: Any, who: str | None, num_suspects: int) -> MachineError:

@@ -5,14 +5,18 @@ files.
 """
 
 import hashlib
+import io
 from collections import Counter
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, BinaryIO
 
+import google_crc32c
 import pyarrow as pa
 
 from shardkit import images
 from shardkit.conversion.inventory.columns import (
+    STORED,
     AnnotationEncoder,
     BadAnnotation,
     Reject,
@@ -21,21 +25,14 @@ from shardkit.conversion.inventory.columns import (
     reject_box,
 )
 from shardkit.conversion.inventory.source_files import ReadImage, Row, SourceFiles, read_image, read_mask
-from shardkit.conversion.inventory.staged_images import is_staged, read_staged
 from shardkit.conversion.planning.plan_file import ShardTask, read_shard_rows
 from shardkit.conversion.writing.output.finished_shards import FinishedShard, find_finished_shard
-from shardkit.conversion.writing.output.shard_reports import rejects_path, report_error, report_rejects
+from shardkit.conversion.writing.output.shard_reports import rejects_path, report
 from shardkit.dataset import example, tfrecord
 from shardkit.dataset.features import MASK, NO_LABEL
 from shardkit.dataset.index.file import SCHEMA as INDEX_SCHEMA
 from shardkit.dataset.index.file import ShardSummary, key_hashes, serialize_index
-from shardkit.errors import (
-    DataError,
-    MachineError,
-    ShardkitError,
-    StaleRunError,
-    StoreError,
-)
+from shardkit.errors import DataError, MachineError, ShardkitError, StaleRunError, StoreError
 from shardkit.image_limits import MAX_FILE_BYTES
 from shardkit.images.boxes import mask_orientation, move_objects, place_objects, upright_size
 from shardkit.images.gps import has_gps
@@ -54,9 +51,12 @@ from shardkit.sources.columns import (
     GROUP,
     MASK_COLOURS,
     OBJECTS,
+    OFFSET,
+    PATH,
     PERCEPTUAL_HASH,
 )
 from shardkit.storage import Folder
+from shardkit.storage.open_files import OpenFiles
 from shardkit.storage.retry import retried
 
 JPEG_START = b"\xff\xd8"
@@ -76,18 +76,14 @@ class WriteJob:
     takes_few_levels: bool = False
 
     def write(self, task: ShardTask, fence: Fence) -> list[FinishedShard]:
-        """Write a shard and its index into the fence's folder, unless they exist already.
+        """Write a shard and its index into the fence's folder, unless they exist already; return the shard.
 
-        Transient errors are retried. Others are reported for each shard: the rest of the shards is still written.
-
-        Return the shard; nothing if an error was reported.
-
-        Raises:
-            StaleRunError: The run has ended; nothing is written and nothing is reported.
-            StoreError: The object store failed: other shards would fail too, one after the other.
+        Transient errors are retried. Others are reported for each shard, and nothing is returned: the rest of the
+        shards is still written. Only StaleRunError and StoreError are raised: other shards would fail likewise.
         """
         try:
-            return [retried(lambda: self._write_unless_done(task, fence))]
+            done = partial(find_finished_shard, fence.folder, task.name, task.plan_digest)
+            return [retried(lambda: done() or _write(self, task, fence))]
         except (StaleRunError, StoreError):
             raise
         except (DataError, OSError, MemoryError) as error:
@@ -95,24 +91,21 @@ class WriteJob:
             fault, text = MachineError.exit_code, f"{fence.folder.url}/{task.name.records}: cannot write: {said}"
             if isinstance(error, ShardkitError):
                 fault, text = error.exit_code, str(error)
-            report_error(task, with_host(text, fence), fault, fence)
+            report(task, fence, error=with_host(text, fence), exit_code=fault)
         return []
-
-    def _write_unless_done(self, task: ShardTask, fence: Fence) -> FinishedShard:
-        found = find_finished_shard(fence.folder, task.name, task.plan_digest)
-        return found or _write(self, task, fence)
 
 
 def _write(job: WriteJob, task: ShardTask, fence: Fence) -> FinishedShard:
     output = fence.folder
     late: list[Reject] = []
     indexed: list[dict[str, Any]] = []
-    num_with_gps = 0
+    num_bytes = num_with_gps = 0
     table = read_shard_rows(output, task)
     encode_annotations = AnnotationEncoder(table.schema, job.classes)
     files = SourceFiles(job.source, job.max_file_bytes, is_planned=True)
     with output.atomic_write(task.name.records, before_rename=fence.check) as file:
-        shard = RecordBlocks(file)
+        hashed = HashedWriter(file)
+        records = io.BufferedWriter(hashed, BLOCK_BYTES)
         for row in _planned_rows(table):
             fence.check_sometimes()
             key, label = row["key"], row.get("label")
@@ -140,7 +133,7 @@ def _write(job: WriteJob, task: ShardTask, fence: Fence) -> FinishedShard:
             )
             indexed.append(
                 {
-                    "offset": shard.num_bytes,
+                    "offset": num_bytes,
                     "length": len(record),
                     "key": key,
                     "label": label,
@@ -159,23 +152,23 @@ def _write(job: WriteJob, task: ShardTask, fence: Fence) -> FinishedShard:
                 }
             )
             num_with_gps += has_gps(image.data)
-            shard.add(tfrecord.frame(record))
-        shard.flush()
+            num_bytes += sum(map(records.write, tfrecord.frame(record)))
+        records.flush()
     if late:
         # Before the done mark: a crash between the two writes the report again rather than losing it.
-        report_rejects(task, late, fence)
+        report(task, fence, late)
     elif output.stat(rejects_path(task.name)) is not None:
         output.remove(rejects_path(task.name))  # of a copy of this task that could not read what this one has read
     indexed_columns: dict[str, Any] = {field.name: [row.get(field.name) for row in indexed] for field in INDEX_SCHEMA}
     indexed_columns["key_hash"] = key_hashes(indexed_columns["key"])
-    summary = ShardSummary(len(indexed), shard.num_bytes, shard.sha256, task.plan_digest, num_with_gps=num_with_gps)
+    summary = ShardSummary(len(indexed), num_bytes, hashed.sha256, task.plan_digest, num_with_gps=num_with_gps)
     index = pa.table(indexed_columns, INDEX_SCHEMA)
     raw = serialize_index(index, summary)
     with output.atomic_write(task.name.index, before_rename=fence.check) as file:
         file.write(raw)
     count("shards_written")
     count("images_written", len(indexed))
-    measure("shard_bytes", shard.num_bytes)
+    measure("shard_bytes", num_bytes)
     for reason, number in Counter(one.reason for one in late).items():
         count(f"rejected_{reason}", number)
     return FinishedShard.written(task.name, summary, index, raw)
@@ -195,8 +188,8 @@ def _stored(
 ) -> tuple[images.NormalisedImage, bytes | None, images.ImageInfo, int, bytes]:
     """Return a row's image and mask as they are stored, the header of the raw image, its size and its sha256."""
     form, is_checked = job.form, row[FORMAT.name] is not None
-    if is_checked and is_staged(row):
-        return *read_staged(files.ranges, row), info_of(row), row["source_bytes"], row[CONTENT_SHA256.name]
+    if is_checked and row.get(STORED.name) is not None:
+        return *_read_staged(files.ranges, row), info_of(row), row["source_bytes"], row[CONTENT_SHA256.name]
     raw, content_sha256 = read_image(files, row)
     info = info_of(row) if is_checked else images.inspect(raw.data)
     if not is_checked and form.scale is None and not job.takes_few_levels:
@@ -205,6 +198,22 @@ def _stored(
     if not is_checked and {*image.changes} - {"metadata"}:
         images.check(raw.data)  # an image that is encoded anew would show no more that it was damaged
     return image, _mask(files, row, raw, info, form), info, len(raw.data), content_sha256
+
+
+def _read_staged(files: OpenFiles, row: Row) -> tuple[images.NormalisedImage, bytes | None]:
+    """Read a row's image and mask as they are stored."""
+    path, stored = row[PATH.name], row[STORED.name]
+    num_bytes, mask_bytes = stored["num_bytes"], stored["mask_bytes"]
+    try:
+        data = retried(lambda: files.read_range(path, row[OFFSET.name], num_bytes + mask_bytes))
+    except FileNotFoundError:
+        data = b""
+    if google_crc32c.value(data) != stored["crc32c"] or len(data) != num_bytes + mask_bytes:
+        found = "is gone" if not data else "is not what was stored in it"
+        msg = f"{files.url}/{path}: this file of staged images {found}; another run may have removed it"
+        raise MachineError(f"{msg}: run the pipeline again when no other one writes into this folder")
+    image = images.NormalisedImage(data[:num_bytes], stored["width"], stored["height"], tuple(stored["changes"]))
+    return image, data[num_bytes:] if mask_bytes else None
 
 
 def _placed(row: Row, info: images.ImageInfo, form: Stored) -> tuple[Row, list[Reject]]:
@@ -234,43 +243,23 @@ def _mask(files: SourceFiles, row: Row, image: ReadImage, info: images.ImageInfo
     return images.normalise_mask(data, orientation=orientation, form=form, colours=colours).data
 
 
-class RecordBlocks:
-    """Collects records into blocks: hashing and writing a block releases the interpreter's lock."""
+class HashedWriter(io.RawIOBase):
+    """Hashes what it writes. A buffer gives it blocks: hashing and writing these releases the interpreter's lock."""
 
     def __init__(self, file: BinaryIO) -> None:
-        """Collect for a file that is open for writing."""
         self._file, self._digest = file, hashlib.sha256()
-        self._block = memoryview(bytearray(BLOCK_BYTES))
-        self._filled = 0
-        self.num_bytes = 0
 
     @property
     def sha256(self) -> str:
-        """The sha256 of what was flushed."""
         return self._digest.hexdigest()
 
-    def add(self, parts: tuple[bytes, ...]) -> None:
-        """Add the parts of a framed record."""
-        for part in parts:
-            end = self._filled + len(part)
-            if end > BLOCK_BYTES:
-                self.flush()
-                end = len(part)
-            if end > BLOCK_BYTES:
-                self._put(memoryview(part))
-            else:
-                self._block[self._filled : end] = part
-                self._filled = end
-            self.num_bytes += len(part)
+    def writable(self) -> bool:
+        return True
 
-    def flush(self) -> None:
-        """Write what is collected."""
-        self._put(self._block[: self._filled])
-        self._filled = 0
-
-    def _put(self, data: memoryview) -> None:
+    def write(self, data: Any) -> int:
         self._digest.update(data)
         self._file.write(data)
+        return len(data)
 
 
 def _all_changes(row: Row, image: images.NormalisedImage) -> str:

@@ -10,7 +10,7 @@ from shardkit.conversion.inventory.inventory import Inventory
 from shardkit.conversion.planning.plan import Plan
 from shardkit.conversion.writing.appending.addition import Addition
 from shardkit.conversion.writing.job import Engine, InventoryTask, take_inventory_in_threads
-from shardkit.conversion.writing.taken_inventory import plan_inventory
+from shardkit.conversion.writing.steps import plan_inventory
 from shardkit.layouts import layout_of_title
 from shardkit.naming import counted, printable
 from shardkit.options.call import Call
@@ -45,35 +45,13 @@ def take_inventory(
         watched(run, task.phase(listener), partial(executor.run_job, task))
     else:
         take_inventory_in_threads(task, executor, run, listener)
-    return task.inventory.read(work, listener, is_remote=executor.is_remote)
+    return task.read(work, listener, is_remote=executor.is_remote)
 
 
 def chooses_reading(source_options: SourceOptions, options: ConvertOptions) -> bool:
     """Return whether the user chose how the source is read: then a reading that looks wrong is not refused."""
     is_stated = source_options.reading is not None and source_options.remembered is None
     return is_stated or source_options.layout is not None or options.classes is not None
-
-
-def plan_source(
-    source_url: str,
-    source_options: SourceOptions,
-    options: ConvertOptions,
-    executor: ThreadExecutor | Engine,
-    listener: ProgressListener,
-    call: Call | None = None,
-    addition: Addition | None = None,
-    *,
-    explain: bool = False,
-) -> Plan:
-    """Plan the conversion of a source without an output folder; see planned_source.
-
-    With `explain`, the plan says why the source's layout was chosen.
-    """
-    with planned_source(source_url, source_options, options, executor, listener, call, addition) as (source, plan):
-        if not explain:
-            return plan
-        reasons = _explained(source, source_options, plan.num_examples, len(plan.classes))
-        return replace(plan, layout_reasons=reasons)
 
 
 @contextlib.contextmanager
@@ -85,14 +63,13 @@ def planned_source(
     listener: ProgressListener,
     call: Call | None = None,
     addition: Addition | None = None,
+    *,
+    explain: bool = False,
 ) -> Iterator[tuple[Source, Plan]]:
     """Plan the conversion of a source without an output folder; its images can be read inside the block.
 
-    Images that listing had to unpack lie in a work folder, which is removed at the end.
-
-    Raises:
-        AlreadyAppendedError: The dataset has the source already.
-        NothingNewError: The dataset has all good images of the source already.
+    With `explain`, the plan says why the source's layout was chosen. Images that listing had to unpack lie in a work
+    folder, which is removed at the end. See `ConversionSteps.plan`.
     """
     is_explicit = chooses_reading(source_options, options)
     with work_folder(executor.temp_location) as work:
@@ -105,7 +82,11 @@ def planned_source(
         if addition is not None:
             addition.check_features(features_of(source.schema))
             earlier = addition.earlier(source, inventory, options)
-        yield source, plan_inventory(inventory, options, listener, call, earlier, is_explicit=is_explicit)
+        plan = plan_inventory(inventory, options, listener, call, earlier, is_explicit=is_explicit)
+        if explain:
+            reasons = _explained(source, source_options, plan.num_examples, len(plan.classes))
+            plan = replace(plan, layout_reasons=reasons)
+        yield source, plan
 
 
 def _explained(source: Source, options: SourceOptions, num_images: int, num_classes: int) -> tuple[str, ...]:

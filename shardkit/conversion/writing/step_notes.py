@@ -23,42 +23,34 @@ from shardkit.parallel.reports import Reports
 from shardkit.parallel.run_token import Fence
 from shardkit.storage import Folder
 
+_KIND = "notes"  # of reports
+
 
 class RunLog:
     """The events of one run, appended to those of earlier runs at its end."""
 
     def __init__(self) -> None:
-        self._events: list[dict[str, Any]] = []
+        self.events: list[dict[str, Any]] = []  # that are not written yet, as JSON values
         self._start = time.monotonic()
 
     @property
     def seconds(self) -> float:
-        """Seconds since the run began."""
         return time.monotonic() - self._start
 
     def add(self, event: str, **facts: Any) -> None:
         """Record an event with the time, the host and the seconds since the run began."""
         now = dt.datetime.now(dt.timezone.utc).isoformat(timespec="milliseconds")
-        self._events.append(
+        self.events.append(
             {"time": now, "host": platform.node(), "event": event, "seconds": round(self.seconds, 3), **facts}
         )
-
-    @property
-    def events(self) -> list[dict[str, Any]]:
-        """The events that are not written yet, as JSON values."""
-        return list(self._events)
-
-    def extend(self, events: list[dict[str, Any]]) -> None:
-        """Add events that another process recorded."""
-        self._events += events
 
     def write(self, output: Folder) -> None:
         """Append the events to the folder's log, by reading and writing it: object stores cannot append."""
         before = output.read(naming.RUN_LOG) if output.stat(naming.RUN_LOG) else b""
-        lines = "".join(naming.printable_json(event, indent=None) + "\n" for event in self._events)
+        lines = "".join(naming.printable_json(event, indent=None) + "\n" for event in self.events)
         with output.atomic_write(naming.RUN_LOG) as file:
             file.write(before + lines.encode())
-        self._events.clear()
+        self.events.clear()
 
 
 @dataclass
@@ -83,20 +75,17 @@ class _Kept(Silent):
 @contextlib.contextmanager
 def worker_notes(fence: Fence, step: int) -> Iterator[Notes]:
     """Make notes on a worker, which are written at the end of the block."""
-    kept = _Kept()
+    kept, ended = _Kept(), None
     notes = Notes(kept)
     try:
         yield notes
-    except (ShardkitError, JobEnd):
-        _write(notes, kept, fence, step)
-        raise
-    _write(notes, kept, fence, step)
-
-
-def _write(notes: Notes, kept: _Kept, fence: Fence, step: int) -> None:
+    except (ShardkitError, JobEnd) as error:
+        ended = error
     findings = [_finding_json(one) for one in notes.findings]
     written = {"said": kept.said, "events": notes.log.events, "findings": findings}
-    _reports(fence.folder).write(fence, step, data=json.dumps(written).encode())
+    Reports(fence.folder, _KIND).write(fence, step, data=json.dumps(written).encode())
+    if ended is not None:
+        raise ended
 
 
 def _finding_json(finding: Finding) -> dict[str, Any]:
@@ -110,15 +99,11 @@ def _finding(written: dict[str, Any], call: Call | None) -> Finding:
     return Finding(**written, changes=changes, call=call)
 
 
-def _reports(work: Folder) -> Reports:
-    return Reports(work, "notes")
-
-
 def write_workers_log(output: Folder) -> None:
     """Write the events and messages of a job without a driver into the log of a dataset."""
     log = RunLog()
     for written in _read_all(output):
-        log.extend(written["events"])
+        log.events += written["events"]
         for text, level in written["said"]:
             log.add("said", text=text, level=level)
     log.write(output)
@@ -130,15 +115,14 @@ def workers_messages(output: Folder) -> list[str]:
 
 
 def _read_all(output: Folder) -> list[dict[str, Any]]:
-    return [json.loads(output.read(report.path)) for report in _reports(output).found()]
+    return [json.loads(output.read(report.path)) for report in Reports(output, _KIND).found()]
 
 
 class WorkersNotes:
     """Passes the notes of workers on, each once, while a job runs and at its end."""
 
     def __init__(self, work: Folder, notes: Notes, call: Call | None) -> None:
-        """Remove those of earlier runs."""
-        self._reports, self._notes, self._call = _reports(work), notes, call
+        self._reports, self._notes, self._call = Reports(work, _KIND), notes, call
         self._reports.remove()
         self._passed = set[int]()
 
@@ -151,5 +135,5 @@ class WorkersNotes:
             self._passed.add(report.item)
             for text, level in written["said"]:
                 self._notes.listener.say(text, level)
-            self._notes.log.extend(written["events"])
+            self._notes.log.events += written["events"]
             self._notes.findings += tuple(_finding(one, self._call) for one in written["findings"])

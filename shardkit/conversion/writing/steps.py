@@ -7,7 +7,7 @@ before, and writing and publishing give the same files.
 
 import contextlib
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
 
@@ -17,9 +17,10 @@ from shardkit import software
 from shardkit.conversion.inventory.columns import Reject, features_of
 from shardkit.conversion.inventory.inventory import Inventory
 from shardkit.conversion.planning import plan_file
+from shardkit.conversion.planning.checks.finding import findings_text, refuse_stopping
 from shardkit.conversion.planning.choosing import NothingNewError
-from shardkit.conversion.planning.earlier_examples import LEFT_OUT
-from shardkit.conversion.planning.plan import Plan
+from shardkit.conversion.planning.earlier_examples import LEFT_OUT, EarlierExamples
+from shardkit.conversion.planning.plan import Plan, make_plan
 from shardkit.conversion.planning.plan_file import (
     PlannedDataset,
     ShardTask,
@@ -47,25 +48,42 @@ from shardkit.conversion.writing.output.shard_reports import (
 )
 from shardkit.conversion.writing.publishing import copies_of_removed, publish
 from shardkit.conversion.writing.reject_limit import RejectLimit, enforce_limit
-from shardkit.conversion.writing.seen_rejects import (
-    as_converted,
-    refuse_rejects_of_workers,
-    refuse_seen_late_rejects,
-)
+from shardkit.conversion.writing.seen_rejects import as_converted, refuse_rejects_of_workers, refuse_seen_late_rejects
 from shardkit.conversion.writing.shard import WriteJob
 from shardkit.conversion.writing.step_notes import Notes, worker_notes, write_workers_log
-from shardkit.conversion.writing.taken_inventory import InventoryReader, plan_inventory
 from shardkit.errors import MachineError
 from shardkit.naming import MANIFEST, counted
 from shardkit.options.call import Call
 from shardkit.options.groups import ConvertOptions
 from shardkit.parallel.detached import end_run
 from shardkit.parallel.for_each import JobEnd
-from shardkit.parallel.progress import count
+from shardkit.parallel.progress import ProgressListener, count
+from shardkit.parallel.reports import Reports
 from shardkit.parallel.run_token import Fence
 from shardkit.reject_reasons import NARROW_BIT_DEPTH, UNREADABLE
 from shardkit.sources import Source
 from shardkit.storage import Folder, os_errors_as, remove_temporaries
+
+InventoryReader = Callable[..., Inventory]  # `InventoryTask.read`, or the same for staged rows
+
+
+def plan_inventory(
+    inventory: Inventory,
+    options: ConvertOptions,
+    listener: ProgressListener,
+    call: Call | None = None,
+    earlier: EarlierExamples | None = None,
+    *,
+    is_explicit: bool = False,
+) -> Plan:
+    """Plan a conversion; see make_plan. The listener receives the findings that warn."""
+    with listener.phase("planning", None):
+        plan = make_plan(inventory, options, earlier, is_explicit=is_explicit)
+    plan = replace(plan, findings=tuple(replace(one, call=call) for one in plan.findings))
+    if text := findings_text(plan.findings):
+        listener.say(text, "warning")
+    refuse_stopping(plan.findings)
+    return plan
 
 
 class AlreadyConvertedError(JobEnd):
@@ -78,7 +96,6 @@ class ConversionSteps:
 
     source: Source
     output: Folder
-    taken: InventoryReader  # reads the inventory
     options: ConvertOptions  # options that change the bytes written
     limit: RejectLimit  # maximum number or share of rejected images
     overwrite: bool  # whether a different dataset in the output may be removed
@@ -88,7 +105,7 @@ class ConversionSteps:
     notes: Notes | None = None  # receives what the steps tell, if the driver runs them; None on workers
     is_detached: bool = False  # whether the driver has left, so that publishing ends the run
 
-    def plan(self, fence: Fence) -> Iterator[ShardTask]:
+    def plan(self, read: InventoryReader, fence: Fence) -> Iterator[ShardTask]:
         """Decide the split, shard and position of every example, and write the plan; yield the shards to write.
 
         Raises:
@@ -99,7 +116,7 @@ class ConversionSteps:
         planned = find_planned(self.output)
         if planned is None or planned.run != fence.token:
             with self._notes(fence, 0) as notes, self._errors():
-                planned = self._plan(fence, notes)
+                planned = self._plan(read, fence, notes)
         yield from planned.unfinished(finished_shards(self.output, planned.shard_counts, planned.digest))
 
     def _notes(self, fence: Fence, step: int) -> AbstractContextManager[Notes]:
@@ -108,8 +125,8 @@ class ConversionSteps:
     def _errors(self) -> AbstractContextManager[None]:
         return os_errors_as("write into the output", self.output.url)
 
-    def _plan(self, fence: Fence, notes: Notes) -> PlannedDataset:
-        inventory = self.taken.read(self.output, notes.listener, is_remote=fence.is_remote)
+    def _plan(self, read: InventoryReader, fence: Fence, notes: Notes) -> PlannedDataset:
+        inventory = read(self.output, notes.listener, is_remote=fence.is_remote)
         if self.addition is None and not self.overwrite:
             inventory = as_converted(self.source, self.output, inventory, self.options.accept)
         notes.log.add("inventory", num_files=len(inventory), check=self.options.check)
@@ -154,7 +171,7 @@ class ConversionSteps:
     def _write_rows(self, plan: Plan, notes: Notes) -> None:
         """Write the rows of the plan, unless an earlier run wrote the same; clear or refuse what else is there."""
         wanted = plan.description()
-        recovered = inventory_tasks.recovered_rows(self.output)
+        recovered = Reports(self.output, inventory_tasks.RECOVERED)
         has_recovered = recovered.total() > 0
         if not self.overwrite and outputs.refuse_different(self.output, wanted, has_recovered=has_recovered):
             raise AlreadyConvertedError({"num_shards": plan.num_shards})
@@ -196,11 +213,7 @@ class ConversionSteps:
             raise
 
     def publish(self, fence: Fence) -> None:
-        """Check the finished shards, and write the manifest.
-
-        Raises:
-            NothingNewError: The writers rejected every image that the dataset neither has nor had.
-        """
+        """Check the finished shards, and write the manifest; NothingNewError: no new image was written."""
         planned = read_planned(self.output)
         with self._notes(fence, 1) as notes, notes.listener.phase("publishing", None), self._errors():
             self._publish(planned, fence, notes)

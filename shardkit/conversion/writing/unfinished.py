@@ -17,6 +17,7 @@ from shardkit.conversion.writing.reject_limit import counted_rejects
 from shardkit.conversion.writing.step_notes import workers_messages
 from shardkit.naming import MANIFEST, WORK_FOLDER, counted
 from shardkit.parallel.for_each import untold_failure
+from shardkit.parallel.reports import Reports
 from shardkit.parallel.run_token import read_run_file, waiting_job
 from shardkit.storage import Folder
 
@@ -39,11 +40,9 @@ class Unfinished:
     messages: tuple[str, ...]  # what the steps of a job had to say
 
     def as_json(self) -> dict[str, Any]:
-        """Return the state as JSON values."""
         return asdict(self)
 
     def lines(self) -> list[str]:
-        """Return the state as lines of text."""
         done = f"{self.num_checked:,} of {counted(self.num_images, 'image')} checked"
         if self.num_shards is not None:
             done = f"{self.num_finished_shards:,} of {counted(self.num_shards, 'shard')} finished"
@@ -62,9 +61,9 @@ def find_unfinished(output: Folder) -> Unfinished | None:
     if planned is not None and run is not None and run.token != planned.run:
         planned = None  # of an earlier run; this one is not so far
     num_checked = parts.count_rows(output)
-    num_listed = inventory_tasks.listed_rows(output).total()
+    num_listed = Reports(output, inventory_tasks.LISTED).total()
     step: Step = "planning" if inventory_tasks.is_taken(output) else "checking"
-    num_finished, num_rejected = 0, inventory_tasks.rejected_rows(output).total()
+    num_finished, num_rejected = 0, Reports(output, inventory_tasks.REJECTED).total()
     if planned is not None:
         there = {entry.name for entry in output.scan()}
         num_finished = sum(name.index in there for name in planned.shard_counts)

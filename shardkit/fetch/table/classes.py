@@ -28,12 +28,7 @@ def count_classes(table: RecordTable) -> npt.NDArray[np.int64]:
 
 
 def count_unlabelled(table: RecordTable) -> int:
-    """Return the number of images without a label on purpose; the indexes of lists of labels are read for this.
-
-    Raises:
-        DataError: An index is missing or damaged.
-        MachineError: An index cannot be read.
-    """
+    """Return the number of images without a label on purpose; the indexes of lists of labels are read for this."""
     if not table.has_unlabelled:
         return 0
     if table.has_class:

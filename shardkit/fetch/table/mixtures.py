@@ -5,10 +5,10 @@ dataset has fewer examples than its share of a global batch, a batch holds some 
 """
 
 import os
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from numbers import Real
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -24,49 +24,16 @@ from shardkit.options.words import named
 _LABEL_ROLES = {"class_label", "bbox", "mask"}
 
 
-@dataclass(frozen=True, slots=True)
-class Mixture:
-    """Several datasets and their weights."""
-
-    manifests: tuple[Manifest, ...]
-    weights: tuple[float, ...]  # above 0, in any unit
-
-    @property
-    def classes(self) -> list[str]:
-        """Names in label order: those of the first dataset, then the new ones of each further one."""
-        return list(dict.fromkeys(name for manifest in self.manifests for name in manifest.classes))
-
-    def table(self, load: Callable[[Manifest], RecordTable], *, training: bool) -> RecordTable:
-        """Return the table of all examples, dataset by dataset."""
-        tables = [load(manifest) for manifest in self.manifests]
-        if not training:
-            self._check_apart(tables)
-        return _joined(tables, self.manifests, self.classes)
-
-    def _check_apart(self, tables: Sequence[RecordTable]) -> None:
-        """Check that no two datasets have an example in common, as versions of a dataset that grew do."""
-        for number, table in enumerate(tables):
-            for other, earlier in enumerate(tables[:number]):
-                if shared := _num_shared(earlier, table):
-                    larger, smaller = (number, other) if table.num_examples >= earlier.num_examples else (other, number)
-                    whole, part = (_pinned(self.manifests[one]) for one in (larger, smaller))
-                    msg = (
-                        f"dataset: {shared:,} examples of {part} are in {whole} too, and an evaluation reads every "
-                        f"example once: leave {part} out"
-                    )
-                    if shared < tables[smaller].num_examples:
-                        msg += ", or evaluate each dataset separately"
-                    raise CallError(msg)
-
-    def shares(self, table: RecordTable) -> tuple[npt.NDArray[np.int64], tuple[float, ...]]:
-        """Return the dataset number of each example of the joined table, int64[N], and the weights."""
-        return table.dataset[table.shard_of(np.arange(table.num_examples))], self.weights
+Dataset: TypeAlias = str | os.PathLike[str] | Manifest
+"""Folder of a dataset, or its manifest."""
 
 
-def make_mixture(datasets: Sequence[tuple[str | os.PathLike[str] | Manifest, float]]) -> Mixture:
-    """Read the manifests of several datasets."""
-    check_no_arrays("dataset", datasets)
-    pairs = [_pair(one) for one in datasets]
+def read_datasets(dataset: Dataset | Sequence[tuple[Dataset, float]]) -> tuple[list[Manifest], list[float] | None]:
+    """Return the manifests of one dataset or of several, and the weights of several, above 0 in any unit."""
+    if isinstance(dataset, str | os.PathLike | Manifest):
+        return [_manifest(dataset)], None
+    check_no_arrays("dataset", dataset)
+    pairs = [_pair(one) for one in dataset]
     for number, (manifest, _) in enumerate(pairs):
         for other, _ in pairs[:number]:
             # By digest: a folder has many spellings, and a copy holds the same examples.
@@ -74,7 +41,33 @@ def make_mixture(datasets: Sequence[tuple[str | os.PathLike[str] | Manifest, flo
                 first = "" if manifest.root.url == other.root.url else f", first as {other.root.url}"
                 msg = f"dataset: {manifest.root.url} is given twice{first}; leave one out and add up the weights"
                 raise CallError(msg)
-    return Mixture(tuple(manifest for manifest, _ in pairs), tuple(weight for _, weight in pairs))
+    return [manifest for manifest, _ in pairs], [weight for _, weight in pairs]
+
+
+def _manifest(dataset: Dataset) -> Manifest:
+    return dataset if isinstance(dataset, Manifest) else read_manifest(os.fspath(dataset))
+
+
+def mixed_classes(manifests: Sequence[Manifest]) -> list[str]:
+    """Return the names in label order: those of the first dataset, then the new ones of each further one."""
+    return list(dict.fromkeys(name for manifest in manifests for name in manifest.classes))
+
+
+def check_apart(tables: Sequence[RecordTable], manifests: Sequence[Manifest]) -> None:
+    """Check that no two datasets have an example in common, as versions of a dataset that grew do."""
+    for number, table in enumerate(tables):
+        for other, earlier in enumerate(tables[:number]):
+            if shared := _num_shared(earlier, table):
+                larger, smaller = (number, other) if table.num_examples >= earlier.num_examples else (other, number)
+                # With their versions: those of one dataset have the same folder.
+                whole, part = (f"{manifests[n].root.url}@sha256:{manifests[n].digest}" for n in (larger, smaller))
+                msg = (
+                    f"dataset: {shared:,} examples of {part} are in {whole} too, and an evaluation reads every "
+                    f"example once: leave {part} out"
+                )
+                if shared < tables[smaller].num_examples:
+                    msg += ", or evaluate each dataset separately"
+                raise CallError(msg)
 
 
 def _num_shared(one: RecordTable, other: RecordTable) -> int:
@@ -91,21 +84,16 @@ def _records_in(table: RecordTable, shard: int) -> npt.NDArray[np.int64]:
     return numbers
 
 
-def _pinned(manifest: Manifest) -> str:
-    """Return a dataset's folder with its version: versions of one dataset have the same folder."""
-    return f"{manifest.root.url}@sha256:{manifest.digest}"
-
-
 def _pair(given: Any) -> tuple[Manifest, float]:
     if not isinstance(given, tuple | list) or len(given) != 2:
         raise CallError(
             f"dataset takes several datasets as pairs of (dataset, weight), as in [('OUT', 3), ('OTHER', 1)]; found "
-            f"{_shown(given)}"
+            f"{given.root.url if isinstance(given, Manifest) else repr(given)}"
         )
     dataset, weight = given
     if not isinstance(dataset, str | os.PathLike | Manifest):
         raise CallError(f"dataset: the first part of each pair must be a folder or a manifest; found {dataset!r}")
-    manifest = dataset if isinstance(dataset, Manifest) else read_manifest(os.fspath(dataset))
+    manifest = _manifest(dataset)
     is_number = isinstance(weight, Real) and not isinstance(weight, bool)
     if not (is_number and np.isfinite(float(weight)) and weight > 0):
         raise CallError(
@@ -115,11 +103,9 @@ def _pair(given: Any) -> tuple[Manifest, float]:
     return manifest, float(weight)
 
 
-def _shown(given: Any) -> str:
-    return given.root.url if isinstance(given, Manifest) else repr(given)
-
-
-def _joined(tables: list[RecordTable], manifests: Sequence[Manifest], classes: list[str]) -> RecordTable:
+def joined(tables: list[RecordTable], manifests: Sequence[Manifest]) -> RecordTable:
+    """Return the table of all examples, dataset by dataset."""
+    classes = mixed_classes(manifests)
     label_of = {name: label for label, name in enumerate(classes)}
     maps = np.full((len(tables), max(len(classes), 1)), -1, np.int64)
     for row, manifest in zip(maps, manifests, strict=True):
@@ -136,7 +122,10 @@ def _joined(tables: list[RecordTable], manifests: Sequence[Manifest], classes: l
     starts = [table.starts[:-1] + base for table, base in zip(tables, bases, strict=True)]
     records = [table.records + base for table, base in zip(tables, bases, strict=True)]
     columns: dict[str, Any] = {name: np.concatenate([getattr(table, name) for table in tables]) for name in COLUMNS}
-    columns["label"] = np.concatenate([_relabelled(table.label, row) for table, row in zip(tables, maps, strict=True)])
+    labels = [np.where(one.label < 0, one.label, row[one.label]) for one, row in zip(tables, maps, strict=True)]
+    columns["label"] = np.concatenate(labels).astype(np.int32)
+    pngs = [np.zeros(one.num_examples, np.bool_) if one.is_png is None else one.is_png for one in tables]
+    is_png = np.concatenate(pngs)
     is_selection = any(table.record is not None for table in tables)
     return replace(
         tables[0],
@@ -150,7 +139,7 @@ def _joined(tables: list[RecordTable], manifests: Sequence[Manifest], classes: l
         key_paths=[path for table in tables for path in table.key_paths],
         starts=np.concatenate([*starts, [num_records]]),
         record=np.concatenate(records) if is_selection else None,
-        is_png=_is_png(tables),
+        is_png=is_png if is_png.any() else None,
         has_unlabelled=any(table.has_unlabelled for table in tables),
         relabelling=None if same else maps,
         **columns,
@@ -181,13 +170,3 @@ def _common_features(tables: list[RecordTable], manifests: Sequence[Manifest]) -
                 f"{labels[0] or 'none'}; only datasets with labels of one kind can be mixed"
             )
     return common
-
-
-def _relabelled(labels: npt.NDArray[np.int32], row: npt.NDArray[np.int64]) -> npt.NDArray[np.int32]:
-    return np.where(labels < 0, labels, row[labels]).astype(np.int32)
-
-
-def _is_png(tables: list[RecordTable]) -> npt.NDArray[np.bool_] | None:
-    columns = [np.zeros(table.num_examples, np.bool_) if table.is_png is None else table.is_png for table in tables]
-    joined = np.concatenate(columns)
-    return joined if joined.any() else None

@@ -34,11 +34,7 @@ MAX_KEY_BYTES = 256 << 20  # 256 MiB
 
 
 class KeyColumns:
-    """The keys of shards, up to a number of bytes; may be used from any thread.
-
-    A global batch of a shuffled split has examples of up to as many shards as it has examples, and `batch_keys` is
-    called for one batch after another. So the keys of a shard are kept after its index was read.
-    """
+    """The keys of shards, up to a number of bytes, kept after their index was read; may be used from any thread."""
 
     def __init__(self, max_bytes: int = MAX_KEY_BYTES) -> None:
         self._max_bytes, self._num_bytes = max_bytes, 0
@@ -214,9 +210,5 @@ def _identity(root: Folder, shard: Shard) -> FileIdentity | None:
 
 def _is_png(formats: pa.ChunkedArray) -> npt.NDArray[np.bool_]:
     # Compares the dictionary's codes: comparing twenty million strings is slow.
-    return np.concatenate([_has_value(chunk, "PNG") for chunk in formats.chunks])
-
-
-def _has_value(chunk: pa.DictionaryArray, value: str) -> npt.NDArray[np.bool_]:
-    values = chunk.dictionary.to_pylist()
-    return chunk.indices.to_numpy() == values.index(value) if value in values else np.zeros(len(chunk), np.bool_)
+    png = [[code for code, one in enumerate(chunk.dictionary.to_pylist()) if one == "PNG"] for chunk in formats.chunks]
+    return np.concatenate([np.isin(chunk.indices, codes) for chunk, codes in zip(formats.chunks, png, strict=True)])

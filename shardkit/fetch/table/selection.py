@@ -8,9 +8,9 @@ different parts of their folds, and still share no example.
 """
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from fractions import Fraction
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -36,7 +36,6 @@ from shardkit.errors import CallError
 from shardkit.fetch.table.classes import count_unlabelled
 from shardkit.fetch.table.records import RecordTable
 
-_Rows = npt.NDArray[np.int64]
 # The index tells whether there are as many.
 SELECTION_CHECKS = {
     "fold": optional(
@@ -46,11 +45,8 @@ SELECTION_CHECKS = {
 }
 
 
-class _Filter(NamedTuple):
-    """A condition on the rows of an index."""
-
-    mask: Callable[[pa.Table], npt.NDArray[np.bool_]]  # returns bool[N], the rows of an index that meet the condition
-    columns: frozenset[str]  # names of the columns that the condition reads
+# bool[N], the rows of an index that meet a condition, from the index; and the names of the columns that it reads.
+_Condition = tuple[Callable[[pa.Table], npt.NDArray[np.bool_]], frozenset[str]]
 
 
 def select(
@@ -88,12 +84,13 @@ def select_labelled(table: RecordTable, *, where: Any, **chosen: Any) -> RecordT
     return table
 
 
-def _rows_that_meet(table: RecordTable, where: Any) -> _Rows:
+def _rows_that_meet(table: RecordTable, where: Any) -> npt.NDArray[np.int64]:
     """Return the rows that meet a condition; reads one shard's index at a time, to bound the memory."""
-    condition = _filter(where)
-    found, empty = [np.zeros(0, np.int64)], set(condition.columns)
-    for start, index in _indexes(table):
-        found.append(start + np.flatnonzero(condition.mask(index)))
+    meets, columns = _condition(where)
+    found, empty = [np.zeros(0, np.int64)], set(columns)
+    for start, root, shard in zip(table.starts.tolist(), table.roots, table.shards, strict=False):
+        index = read_columns(root, shard, list(CONDITION_COLUMNS))
+        found.append(start + np.flatnonzero(meets(index)))
         empty -= {name for name in empty if _has_values(index[name])}
     rows = np.concatenate(found)
     if not len(rows):
@@ -124,24 +121,17 @@ def _why_empty(name: str, table: RecordTable) -> str:
     return f"{empty}, which was converted without groups" if name == "group" else empty
 
 
-def _indexes(table: RecordTable) -> Iterator[tuple[int, pa.Table]]:
-    """Yield the first row and the index of every shard."""
-    for shard_index, shard in enumerate(table.shards):
-        index = read_columns(table.roots[shard_index], shard, list(CONDITION_COLUMNS))
-        yield int(table.starts[shard_index]), index
-
-
-def _filter(where: Any) -> _Filter:
+def _condition(where: Any) -> _Condition:
     if isinstance(where, str):
         condition = Condition(where)
-        return _Filter(lambda index: condition.mask(index).to_numpy(zero_copy_only=False), condition.columns)
+        return lambda index: condition.mask(index).to_numpy(zero_copy_only=False), condition.columns
     if isinstance(where, pc.Expression):
-        return _expression_filter(where)
+        return _of_expression(where)
     msg = f"where must be a condition as a string, or a pyarrow.compute expression; found {type(where).__name__}"
     raise CallError(msg)
 
 
-def _expression_filter(where: pc.Expression) -> _Filter:
+def _of_expression(where: pc.Expression) -> _Condition:
     # random() is the only function of an Arrow expression whose value depends on anything but the row.
     if re.search(r"\brandom\(\{initializer=", str(where)):
         msg = f"where={str(where)!r} calls random(), which gives every worker another selection; use take= for a few"
@@ -162,7 +152,7 @@ def _expression_filter(where: pc.Expression) -> _Filter:
         meets: npt.NDArray[np.bool_] = found.fill_null(False).to_numpy()  # noqa: FBT003 - the value to fill in
         return meets
 
-    return _Filter(mask, frozenset(re.findall(r"\w+", str(where))) & frozenset(CONDITION_COLUMNS))
+    return mask, frozenset(re.findall(r"\w+", str(where))) & frozenset(CONDITION_COLUMNS)
 
 
 GROUP, CONTENT = "group", "content_sha256"

@@ -25,14 +25,15 @@ from shardkit.arguments.checks import (
 )
 from shardkit.dataset.manifest import Manifest
 from shardkit.errors import CallError
+from shardkit.fetch import Skip
+from shardkit.fetch.table.mixtures import Dataset
 from shardkit.fetch.table.selection import SELECTION_CHECKS
 from shardkit.hashing import MAX_SEED
 from shardkit.order.batches import MAX_BATCH, MAX_STEP
+from shardkit.order.training import BlockOrder
 from shardkit.reader.arguments.images import SIZE, Images
-from shardkit.reader.arguments.values import BlockOrder, Cache, Memory, Service, Skip
+from shardkit.reader.arguments.values import Cache, Memory, Service
 
-Dataset: TypeAlias = str | os.PathLike[str] | Manifest
-"""Folder of a dataset, or its manifest."""
 Datasets: TypeAlias = Dataset | Sequence[tuple[Dataset, float]]
 """One dataset, or several with the weight of each."""
 Order: TypeAlias = Literal["full", "block"] | BlockOrder
@@ -54,7 +55,7 @@ def _dataset(name: str, found: Any) -> Any:
     if isinstance(found, list | tuple):
         if not found:
             raise refused(name, "a dataset, or at least one (dataset, weight)", found)
-        return list(found)  # `make_mixture` checks the pairs
+        return list(found)  # `read_datasets` checks the pairs
     return folder(name, found)
 
 

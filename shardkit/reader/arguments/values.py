@@ -7,13 +7,9 @@ from typing import Annotated
 
 from shardkit.arguments.checks import flag, folder, normalise_fields, optional, refused, text, whole_number
 from shardkit.arguments.suggestions import suggest_arguments
-from shardkit.fetch.damaged_records import MAX_SKIPPED_RECORDS, Skip
-from shardkit.order.training import BlockOrder
 
 CACHE_BYTES = 1 << 40  # 1 TiB
 AUTO_BYTES = 256 << 20  # 256 MiB: the largest split that is held in memory without being asked for
-
-__all__ = ["AUTO_BYTES", "CACHE_BYTES", "MAX_SKIPPED_RECORDS", "BlockOrder", "Cache", "Memory", "Service", "Skip"]
 
 
 @suggest_arguments(example="reader.Cache('cache', max_bytes=500 << 30)")

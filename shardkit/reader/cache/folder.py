@@ -4,7 +4,7 @@
                                one file, and versions of one dataset never mix
     <random>.lease             the sha256 of every shard that one input reads, one a line; locked by the kernel as long
                                as the input exists
-    <sha256>.used              empty; its modification time is when the shard's last lease began or ended
+    <random>.used              a lease that has ended; its modification time is when its shards were last used
     .shardkit-tmp-<sha256>     an unfinished copy, locked by its writer; it has the shard's length from the start, so
                                that the room it will need is already counted
     lock                       held while sizes are counted, shards evicted or renamed, and leases written
@@ -22,16 +22,18 @@ import fcntl
 import os
 import re
 import secrets
+import time
 import weakref
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import TextIO
 
 from shardkit.errors import MachineError
 from shardkit.storage import TEMPORARY, is_out_of_space, write_fully
 from shardkit.storage.kernel_locks import lock_file
 
 _SHARD = re.compile(r"(?P<sha256>[0-9a-f]{64})\.tfrecord")
-_STAMP = re.compile(r"(?P<sha256>[0-9a-f]{64})\.used")
+_LEASE = re.compile(r"[0-9a-f]{32}\.(lease|used)")
 _TEMPORARY = re.compile(re.escape(TEMPORARY) + r"(?P<sha256>[0-9a-f]{64})")
 BLOCK_BYTES = 512  # unit of st_blocks, whatever the file system's own block size
 
@@ -75,11 +77,12 @@ class CacheFolder:
     def lease(self, sha256s: Sequence[str]) -> "Lease":
         """Return a lease on shards. If the disk is full, evict for it: a lease needs 65 bytes for each shard."""
         with self.locked():
+            in_use, by_use = self._uses()
             while True:
                 try:
                     return Lease(self.path, sha256s)
                 except OSError as error:  # noqa: PERF203 - each attempt needs its own
-                    if not (is_out_of_space(error) and self._evict_oldest()):
+                    if not (is_out_of_space(error) and any(self._evict(one) for one in by_use if one not in in_use)):
                         raise
 
     def make_room(self, sha256: str, num_bytes: int, name: str) -> None:
@@ -88,15 +91,15 @@ class CacheFolder:
         Leased shards are never evicted, nor are hard-linked ones: removing their name would free no bytes. Unfinished
         copies of killed processes are removed first.
         """
-        used = shards_in_use(self.path)
-        self._remove_leftovers(used)
+        self._remove_unfinished()
+        in_use, by_use = self._uses()
         content = self._count()
         content.shards.pop(sha256, None)
-        for oldest in self._by_use(content.shards):
+        for oldest in by_use:
             if content.num_bytes + num_bytes <= self.limit_bytes and num_bytes <= self._free_bytes(content):
                 return
-            if oldest not in used and self._evict(oldest):
-                del content.shards[oldest]
+            if oldest not in in_use and self._evict(oldest):
+                content.shards.pop(oldest, None)
         taken, free = content.num_bytes, self._free_bytes(content)
         if taken + num_bytes > self.limit_bytes:
             raise MachineError(
@@ -110,10 +113,27 @@ class CacheFolder:
                 f"the cache are in use; free at least {num_bytes - free} bytes, or choose a folder on a larger disk"
             )
 
-    def _evict_oldest(self) -> bool:
-        """Evict the least recently used shard that is not in use; return False if there is none."""
-        used = shards_in_use(self.path)
-        return any(sha256 not in used and self._evict(sha256) for sha256 in self._by_use(self._count().shards))
+    def _uses(self) -> tuple[set[str], list[str]]:
+        """Return the sha256 of the shards that have a lease, and those of all shards, the least recently used first.
+
+        Leases of killed processes end here, and ended leases are removed if all their shards were used again.
+        """
+        files, in_use, by_use = list[tuple[int, str]](), set[str](), dict[str, None]()
+        for name in filter(_LEASE.fullmatch, os.listdir(self.path)):
+            with contextlib.suppress(FileNotFoundError):  # it has just ended
+                files.append((os.stat(f"{self.path}/{name}").st_mtime_ns, f"{self.path}/{name}"))
+        for _, path in sorted(files, reverse=True):
+            with contextlib.suppress(FileNotFoundError), open(path) as file:
+                sha256s = file.read().split()
+                if _is_locked(file):
+                    in_use.update(sha256s)
+                else:
+                    is_news = any(one not in by_use and os.path.lexists(self.shard_path(one)) for one in sha256s)
+                    with contextlib.suppress(PermissionError):  # another user's
+                        os.replace(path, _ended(path)) if is_news else os.remove(path)
+                by_use |= dict.fromkeys(sha256s)
+        unknown = self._count().shards.keys() - by_use.keys()
+        return in_use, [*sorted(unknown), *reversed(by_use)]
 
     def _count(self) -> _Content:
         shards: dict[str, int] = {}
@@ -137,9 +157,6 @@ class CacheFolder:
         disk = os.statvfs(self.path)
         return max(0, disk.f_bavail * disk.f_frsize - content.unwritten)
 
-    def _by_use(self, shards: dict[str, int]) -> list[str]:
-        return sorted(shards, key=lambda sha256: last_used_ns(self.path, sha256))
-
     def _evict(self, sha256: str) -> bool:
         """Remove a shard that is not in use; return False if that would free no bytes or is not permitted."""
         path = self.shard_path(sha256)
@@ -147,31 +164,20 @@ class CacheFolder:
             if os.lstat(path).st_nlink > 1:
                 return False
             os.remove(path)
-        except FileNotFoundError:
-            pass
-        except PermissionError:
+        except (FileNotFoundError, PermissionError):
             return False  # another user's, in a folder where only owners may remove their files
-        with contextlib.suppress(FileNotFoundError, PermissionError):
-            os.remove(stamp_path(self.path, sha256))
         return True
 
-    def _remove_leftovers(self, used: set[str]) -> None:
-        """Remove unfinished copies of killed processes, and time stamps of shards that are not in the folder."""
-        for name in os.listdir(self.path):
-            stamp, unfinished = _STAMP.fullmatch(name), _TEMPORARY.fullmatch(name)
-            if stamp and stamp["sha256"] not in used and not os.path.lexists(self.shard_path(stamp["sha256"])):
-                self._evict(stamp["sha256"])
-            elif unfinished:
-                # A process that opened it and is about to lock it finds it removed, and creates another.
-                with contextlib.suppress(BlockingIOError, PermissionError):
-                    descriptor = lock_file(f"{self.path}/{name}", fcntl.LOCK_EX | fcntl.LOCK_NB)
-                    try:
-                        os.remove(f"{self.path}/{name}")
-                    finally:
-                        os.close(descriptor)
-
-
-_LEASE = re.compile(r"[0-9a-f]{32}\.lease")
+    def _remove_unfinished(self) -> None:
+        """Remove unfinished copies of killed processes."""
+        for name in filter(_TEMPORARY.fullmatch, os.listdir(self.path)):
+            # A process that opened it and is about to lock it finds it removed, and creates another.
+            with contextlib.suppress(BlockingIOError, PermissionError):
+                descriptor = lock_file(f"{self.path}/{name}", fcntl.LOCK_EX | fcntl.LOCK_NB)
+                try:
+                    os.remove(f"{self.path}/{name}")
+                finally:
+                    os.close(descriptor)
 
 
 class Lease:
@@ -183,67 +189,40 @@ class Lease:
         descriptor = lock_file(path, fcntl.LOCK_EX)
         try:
             write_fully(descriptor, "".join(f"{sha256}\n" for sha256 in sha256s).encode(), 0)
+            _stamp(descriptor)
         except BaseException:
             with contextlib.suppress(OSError):
                 os.remove(path)
             os.close(descriptor)
             raise
-        for sha256 in sha256s:
-            _stamp(directory, sha256, create=True)
-        self._finalizer = weakref.finalize(self, _release, directory, tuple(sha256s), path, descriptor, os.getpid())
+        self._finalizer = weakref.finalize(self, _release, path, descriptor, os.getpid())
 
     def release(self) -> None:
         """End the lease; calls after the first do nothing."""
         self._finalizer()
 
 
-def shards_in_use(directory: str) -> set[str]:
-    """Return the sha256 of all shards with a lease, and remove the leases of killed processes. Lock the folder."""
-    used: set[str] = set()
-    for name in os.listdir(directory):
-        if not _LEASE.fullmatch(name):
-            continue
-        path = f"{directory}/{name}"
-        try:
-            descriptor = lock_file(path, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            with contextlib.suppress(FileNotFoundError), open(path) as file:
-                used.update(file.read().split())
-        else:
-            # Another user's file may not be removable; it has no effect.
-            with contextlib.suppress(FileNotFoundError, PermissionError):
-                os.remove(path)
-            os.close(descriptor)
-    return used
+def _stamp(descriptor: int) -> None:
+    # Not the kernel's time of a write, which is the same for some milliseconds.
+    os.utime(descriptor, ns=(time.time_ns(), time.time_ns()))
 
 
-def last_used_ns(directory: str, sha256: str) -> int:
-    """Return when a shard was last used, in ns since the epoch; 0 if that is unknown."""
+def _ended(path: str) -> str:
+    return f"{os.path.splitext(path)[0]}.used"
+
+
+def _is_locked(file: TextIO) -> bool:
     try:
-        return os.stat(stamp_path(directory, sha256)).st_mtime_ns
-    except FileNotFoundError:
-        return 0
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return True
+    return False
 
 
-def stamp_path(directory: str, sha256: str) -> str:
-    """Return the path of the file whose modification time is when a shard was last used."""
-    return f"{directory}/{sha256}.used"
-
-
-def _stamp(directory: str, sha256: str, *, create: bool) -> None:
-    path = stamp_path(directory, sha256)
-    # The file may be another user's, or evicted. An old time only makes the shard one of the first to be evicted.
-    with contextlib.suppress(OSError):
-        if create:
-            os.close(os.open(path, os.O_WRONLY | os.O_CREAT, 0o666))
-        os.utime(path)
-
-
-def _release(directory: str, sha256s: Sequence[str], path: str, descriptor: int, process: int) -> None:
+def _release(path: str, descriptor: int, process: int) -> None:
     """End a lease without taking a lock: the garbage collector may call this at any moment."""
     if os.getpid() == process:  # a forked child has a copy of the lease, and must not end it
-        for sha256 in sha256s:
-            _stamp(directory, sha256, create=False)
         with contextlib.suppress(OSError):
-            os.remove(path)
+            _stamp(descriptor)
+            os.replace(path, _ended(path))
     os.close(descriptor)

@@ -147,7 +147,8 @@ def padding_mistake(frame: FrameType, *, stops: bool) -> str | None:
     if compiled is None:
         mistake = "Keras counts them in all metrics but weighted_metrics, and in the loss (val_loss)"
         return None if stops else padding.describe(mistake)
-    if any(not _is_keras(getattr(type(model), name)) for name in ("test_step", "compute_metrics", "compute_loss")):
+    methods = (getattr(type(model), name) for name in ("test_step", "compute_metrics", "compute_loss"))
+    if any(str(method.__module__).partition(".")[0] != "keras" for method in methods):
         return None  # a step of the user's, which may apply the weights
     if isinstance(data.element_spec, tuple) and len(data.element_spec) < WEIGHTED_PARTS:
         mistake = "the data has lost its third part, the weights, so everything that Keras reports is wrong"
@@ -167,17 +168,11 @@ def _compiled_metrics(model: Any) -> tuple[bool, bool] | None:
         metrics = model._compile_metrics  # noqa: SLF001 - Keras has no public name for what compile() was given
         if metrics is None:
             return False, False
-        return _given(metrics._user_metrics), _given(metrics._user_weighted_metrics)  # noqa: SLF001 - as above
+        both = metrics._user_metrics, metrics._user_weighted_metrics  # noqa: SLF001 - as above
     except AttributeError:
         return None
-
-
-def _given(metrics: Any) -> bool:
-    return any(metric is not None for metric in tf.nest.flatten(metrics))
-
-
-def _is_keras(function: Any) -> bool:
-    return str(function.__module__).partition(".")[0] == "keras"
+    has_plain, has_weighted = (any(metric is not None for metric in tf.nest.flatten(one)) for one in both)
+    return has_plain, has_weighted
 
 
 def _padding_of(data: Any) -> _Padding | None:
@@ -187,7 +182,8 @@ def _padding_of(data: Any) -> _Padding | None:
         for dataset in _sources(part):
             padding: _Padding | None = getattr(dataset, _MARK, None)
             # A user who removes the padding, by `unbatch` and `filter` or in `map`, gets batches of unknown size.
-            if padding is not None and all(spec.shape[:1].is_fully_defined() for spec in _specs(part)):
+            specs = (one for one in tf.nest.flatten(part.element_spec) if isinstance(one, tf.TensorSpec))
+            if padding is not None and all(spec.shape[:1].is_fully_defined() for spec in specs):
                 return padding
     return None
 
@@ -198,7 +194,3 @@ def _sources(dataset: Any) -> Iterator[Any]:
         yield dataset
         for source in dataset._inputs():  # noqa: SLF001 - TensorFlow has no public name for it
             yield from _sources(source)
-
-
-def _specs(dataset: Any) -> list[Any]:
-    return [one for one in tf.nest.flatten(dataset.element_spec) if isinstance(one, tf.TensorSpec)]

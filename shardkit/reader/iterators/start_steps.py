@@ -21,19 +21,18 @@ _FOLDER = "ram://shardkit/iterator_start"
 MAX_POSITION = 1 << 60
 
 
-def check_start(step: int, num_steps: int | None) -> None:
-    """Check that a step exists."""
-    if 0 <= step < (MAX_STEP if num_steps is None else num_steps):
-        return
-    raise CallError(_refusal(num_steps).format(step))
+def check_start(step: int, end_step: int) -> None:
+    """Check that a step exists; training ends at MAX_STEP."""
+    if not 0 <= step < end_step:
+        raise CallError(_refusal(end_step).format(step))
 
 
-def _refusal(num_steps: int | None) -> str:
-    if num_steps is None:
+def _refusal(end_step: int) -> str:
+    if end_step == MAX_STEP:
         return f"start_step must be from 0 to {MAX_STEP - 1}; found {{}}"
     return (
-        f"start_step {{}} leaves nothing to read: this evaluation has {num_steps:,} steps, from 0 to "
-        f"{num_steps - 1:,}; leave it out to evaluate every example"
+        f"start_step {{}} leaves nothing to read: this evaluation has {end_step:,} steps, from 0 to "
+        f"{end_step - 1:,}; leave it out to evaluate every example"
     )
 
 
@@ -56,9 +55,9 @@ class StartStep:
     An assignment to the variable takes effect in the next iterator.
     """
 
-    def __init__(self, variable: Any, num_steps: int | None, note: Callable[[Any], Any] | None = None) -> None:
+    def __init__(self, variable: Any, end_step: int, note: Callable[[Any], Any] | None = None) -> None:
         """Wrap a variable; a graph function is called with each value that is read, and returns it."""
-        self._variable, self._num_steps, self._note = variable, num_steps, note
+        self._variable, self._end_step, self._note = variable, end_step, note
 
     def __int__(self) -> int:
         """Return the current value."""
@@ -76,8 +75,8 @@ class StartStep:
     def read_value(self) -> Any:
         """Return the current value, as an op."""
         step = self._variable.read_value()
-        within = tf.logical_and(step >= 0, step < (MAX_STEP if self._num_steps is None else self._num_steps))
-        before, after = _refusal(self._num_steps).split("{}")
+        within = tf.logical_and(step >= 0, step < self._end_step)
+        before, after = _refusal(self._end_step).split("{}")
         msg = tf.strings.join([before, tf.strings.as_string(step), after])
         with tf.control_dependencies([tf.debugging.Assert(within, [msg])]):
             step = tf.identity(step)

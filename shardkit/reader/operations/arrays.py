@@ -61,10 +61,12 @@ class GraphArray(np.lib.mixins.NDArrayOperatorsMixin):
         return int(self.tensor.shape[0])
 
     def __getitem__(self, index: Any) -> "GraphArray":
-        first, *others = index if isinstance(index, tuple) else (index,)
-        if isinstance(first, GraphArray):
-            columns = (slice(None), *others)
-            return GraphArray(tf.gather(self.tensor[columns], first.tensor))
+        index = index if isinstance(index, tuple) else (index,)
+        # At most one is an array; before it stand only slices of all.
+        for axis, one in enumerate(index):
+            if isinstance(one, GraphArray):
+                others = (*index[:axis], slice(None), *index[axis + 1 :])
+                return GraphArray(tf.gather(self.tensor[others], one.tensor, axis=axis))
         return GraphArray(self.tensor[index])
 
     def astype(self, dtype: Any) -> "GraphArray":

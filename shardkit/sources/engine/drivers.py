@@ -13,7 +13,7 @@ from shardkit.options.words import named
 from shardkit.reject_reasons import NO_LABEL
 from shardkit.sources.engine.accounting import Accounting
 from shardkit.sources.engine.rows import UNNAMED, unnamed_images
-from shardkit.sources.file_names import ending, is_ignored
+from shardkit.sources.file_names import ending
 from shardkit.sources.formats.record import RecordTable
 from shardkit.sources.formats.unsupported_images import is_video, unsupported_format
 from shardkit.sources.listing import (
@@ -25,7 +25,7 @@ from shardkit.sources.listing import (
     unicode_problem,
 )
 from shardkit.sources.readings.values import Unnamed
-from shardkit.sources.walking import ancestors, are_of_dataset, children, is_dataset, is_image, join
+from shardkit.sources.walking import children, files_below, is_dataset, is_image, join
 from shardkit.storage import Entry, Folder
 
 # Adds the facts of a key to a row; raises BadRecord.
@@ -173,8 +173,8 @@ class TreeDriver(Driver):
         def row(path: str, entry: Entry) -> ListingRow:
             return complete(ListingRow(path, None, None, entry.num_bytes, entry.mtime_ns))
 
-        above = tuple(folder.resolve(one) for one in ancestors(part.path))
-        files = self._files(folder, part.path, above, recursive=part.recursive)
+        left_out = () if self.excluded is None else (self.excluded,)
+        files = files_below(folder, part.path, left_out, recursive=part.recursive)
         if self.explained or self.is_strict:
             files = self._accounted(files, skipped)
         is_empty = True
@@ -184,24 +184,6 @@ class TreeDriver(Driver):
             yield one
         if is_empty and part.recursive and self.are_labels:
             count_skipped(skipped, f"label folder {printable(part.path)}/ without an image")
-
-    def _files(
-        self, folder: Folder, path: str, above: tuple[str, ...], *, recursive: bool
-    ) -> Iterator[tuple[str, Entry]]:
-        here = folder.resolve(path)
-        if here in above:
-            return  # a symbolic link to a folder above: its files are listed already
-        entries = children(folder, path)
-        if are_of_dataset(entries):
-            return  # a dataset that was written into a folder of the source earlier
-        start = f"{path}/" if path else ""
-        for entry in entries:
-            if not entry.is_folder:
-                yield start + entry.name, entry
-        for entry in entries if recursive else ():
-            inner = join(path, entry.name)
-            if entry.is_folder and inner != self.excluded and not is_ignored(entry.name):
-                yield from self._files(folder, inner, (*above, here), recursive=True)
 
     def _accounted(self, files: Iterator[tuple[str, Entry]], skipped: dict[str, int]) -> Iterator[tuple[str, Entry]]:
         accounting = Accounting(self.explained, self.root)

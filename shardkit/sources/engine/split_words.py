@@ -6,8 +6,11 @@ from collections.abc import Sequence
 
 from shardkit.naming import split_of_folder
 
+# Vowels that are marks, and no letters to `re`, as in Hindi, Thai and Arabic; without the signs of these scripts.
+_SIGNS = r"\u05be\u05c0\u05c3\u05f3\u060c\u061b\u061f\u0964\u0965\u0e4f\u0e5a\u0e5b"
+_MARK = rf"[\u0300-\u036f]|(?=[\u0591-\u17ff])[^\w\s{_SIGNS}]"
 # The words of a name: "TrainSet_224x224" is Train, Set, 224, x, 224.
-WORDS = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])|[0-9]+|[^\W\d_]+")
+WORDS = re.compile(rf"[A-Z]?[a-z]+|[A-Z]+(?![a-z])|[0-9]+|(?:[^\W\d_]|{_MARK})+")
 _GLUED = re.compile(
     r"(train|training|val|valid|validation|test|testing)(?:sets?|crops?|data|images?|imgs?|samples?)|(.+?)(?:用|集|データ|数据|数據)"
 )

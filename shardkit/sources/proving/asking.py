@@ -12,7 +12,7 @@ from shardkit.options.call import Change
 from shardkit.refusals import AS_RECOGNISED, RefusalError, RefusedDataError, UnclearError
 from shardkit.reject_reasons import NO_LABEL
 from shardkit.sources.context import Opening
-from shardkit.sources.engine.accounting import UNEXPLAINED, Accounting, unexplained
+from shardkit.sources.engine.accounting import Accounting, unexplained
 from shardkit.sources.engine.opening import open_reading
 from shardkit.sources.ignoring.filtered_folder import FilteredFolder, IgnoreGlob
 from shardkit.sources.proving.evidence import Evidence
@@ -86,17 +86,14 @@ def accounting_for_all(opening: Opening, reading: Reading) -> Reading:
     globs = tuple(map(IgnoreGlob, reading.ignore))
     folder = FilteredFolder(opening.folder, globs) if globs else opening.folder
     source = open_reading(replace(opening, folder=folder), reading)
-    skipped = [phrase for part in source.parts() for one in source.list_part(part, 4096) for phrase in one.skipped]
-    if reading.images.unnamed == "ignore" and not any(one.startswith("image") for one in skipped):
-        reading = replace(reading, images=replace(reading.images, unnamed="reject"))  # all are named: a shorter command
-    found = {one.removeprefix(UNEXPLAINED) for one in skipped if one.startswith(UNEXPLAINED)}
-    more = list[str]()
-    if found:
-        others = [*unexplained(folder, reading.images.root, accounting)]
-        used = {_kind(one) for one in accounting.used}
-        kinds = {_kind(path) for path in others}
-        more = [kind for kind in kinds if kind not in used]
-        more += [path for path in others if _kind(path) in used]
+    if reading.images.unnamed == "ignore":
+        listings = (one for part in source.parts() for one in source.list_part(part, 4096))
+        if not any(phrase.startswith("image") for one in listings for phrase in one.skipped):
+            reading = replace(reading, images=replace(reading.images, unnamed="reject"))  # a shorter command
+    others = [*unexplained(folder, reading.images.root, accounting)]
+    used = {_kind(one) for one in accounting.used}
+    more = [kind for kind in {_kind(path) for path in others} if kind not in used]
+    more += [path for path in others if _kind(path) in used]
     return replace(reading, ignore=tuple(dict.fromkeys((*reading.ignore, *(f"/{one}" for one in sorted(more))))))
 
 

@@ -22,6 +22,7 @@ _NUMBERED = re.compile(r"^[0-9]+[ _.-]+[^\W\d_]|\([0-9]+\)$")  # 04_transistor, 
 _NO_CLASS = "called like images without a class"
 _PADDED = 4  # digits of numbers of parts, such as 00000, 00001
 _DIGITS = re.compile(r"[0-9]+")
+_QUANTITY = re.compile(r"[-+]?[0-9]+(?:[.,](?P<fraction>[0-9]+))? *(?P<unit>\D*)")
 _PLURAL = re.compile(r"(?<=[a-z]{3})(?:es|s)$")
 _DRAWN = frozenset({"mask", "masks", "gt", "groundtruth", "segmentation", "annotation", "annotations", "labels"})
 
@@ -35,6 +36,10 @@ def doubts_about_names(found: Evidence) -> Iterator[str]:
     are_padded = len({*map(len, names)}) == 1 and len(names[0]) >= _PADDED and names[0][0] == "0"
     if are_numbers and (are_padded or (len(names) > 2 and not _are_in_a_row(names))):
         yield f"{_shown(names)} may be numbers, and no names"
+    quantities = [*map(_QUANTITY.fullmatch, names)]
+    units = {one["unit"] for one in quantities if one}
+    if all(quantities) and len(units) == 1 and any(one["fraction"] for one in quantities if one):
+        yield f"{_shown(names)} may be quantities, and no names"
     if what := parts_of_data(names):
         yield f"{_shown(names)} {what}"
     said = set[str]()
@@ -54,11 +59,11 @@ def _twins(found: Evidence) -> list[str]:
     """Return names that differ in writing only, and are in one split; others are for the check of splits' classes."""
     pairs = sorted({*zip(found.labels, found.splits, strict=True)}, key=str)
     names = [(name, split) for name, split in pairs if name is not None and len(name) > 1]
-    counts = Counter((_plain(name), split) for name, split in names)
-    return sorted({name for name, split in names if counts[_plain(name), split] > 1})
+    counts = Counter((plain_name(name), split) for name, split in names)
+    return sorted({name for name, split in names if counts[plain_name(name), split] > 1})
 
 
-def _plain(name: str) -> str:
+def plain_name(name: str) -> str:
     """Return a name without case, marks and the ending of a plural."""
     words = words_of(name)
     return " ".join([*words[:-1], *(_PLURAL.sub("", word) for word in words[-1:])])
@@ -97,6 +102,12 @@ def _odd(names: Sequence[str]) -> Iterator[tuple[str, list[str]]]:
 
 def _says_nothing(name: str) -> bool:
     return says_nothing(name) or says_images(name) or is_of_project(name)
+
+
+def is_only_made(name: str) -> bool:
+    """Return whether all words of a name say that the images are made of others: ``_contact_sheet``."""
+    words = words_of(name)
+    return bool(words) and MADE.issuperset(words)
 
 
 def is_unsaid(name: str) -> bool:

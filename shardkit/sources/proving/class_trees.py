@@ -1,12 +1,12 @@
 """Doubts about folders as classes: their form."""
 
 import re
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterator
 
 from shardkit.naming import first_of, printable, split_of_folder
 from shardkit.sources.engine.split_words import split_of_word, words_of
-from shardkit.sources.proving.class_names import is_made
+from shardkit.sources.proving.class_names import is_made, is_only_made, is_unsaid, plain_name
 from shardkit.sources.proving.evidence import Evidence
 from shardkit.sources.readings.values import PathPart
 from shardkit.sources.recognising.folders.folder_names import original_of
@@ -52,8 +52,34 @@ def _about_splits(found: Evidence) -> Iterator[str]:
         if odd := [name for name in names if not _is_split(name) and name not in splits_of(names)]:
             verb = "is no plain word for a split" if len(odd) == 1 else "are no plain words for splits"
             yield f"{first_of([*map(printable, odd)], 3)} {verb}"
+        of_one = Counter(splits_of(names).values())
+        if more := [name for name in names if of_one[splits_of(names).get(name, "")] > 1 and is_unsaid(name)]:
+            yield f"{first_of([*map(printable, more)], 3)} would be joined to another folder of its split"
     if "train" not in found.splits:
         yield "no split is called train"
+    elif found.is_whole:
+        yield from _about_renamed(found)
+
+
+def _about_renamed(found: Evidence) -> Iterator[str]:
+    """Yield that a split has classes that train lacks, instead of as many of train's, as if they had another name.
+
+    Names that are written in two ways, numbers, and splits that have little in common are for the check of the splits'
+    classes, which can make them one.
+    """
+    classes = defaultdict[str | None, set[str]](set)
+    for label, split in zip(found.labels, found.splits, strict=True):
+        if label is not None:
+            classes[split].add(label)
+    trained = classes.pop("train", set())
+    for split, names in classes.items():
+        odd, missing = sorted(names - trained), trained - names
+        if any(map(str.isdigit, "".join(odd))):
+            continue
+        are_few = len(odd) == len(missing) and 2 * len(names & trained) >= len(trained)
+        if odd and are_few and {*map(plain_name, odd)}.isdisjoint(map(plain_name, missing)):
+            of_train = first_of([*map(printable, sorted(missing))], 3)
+            yield f"{first_of([*map(printable, odd)], 3)} of {split} may be {of_train} of train"
 
 
 def _is_split(name: str) -> bool:
@@ -72,6 +98,9 @@ def _about_words(found: Evidence) -> Iterator[str]:
     odd = sorted(filter(is_made, counts))
     if 0 < len(odd) < len(counts) and _FEW * sum(counts[word] for word in odd) >= len(texts):
         yield f"files whose names begin with {first_of(odd, 3)} may be made of other images"
+    sheets = sorted(key for key in found.keys if is_only_made(key.rpartition("/")[2].rpartition(".")[0]))
+    if sheets and len(sheets) < len(found.keys) / 2:
+        yield f"{first_of([*map(printable, sheets)], 2)} may be made of other images"
     if 1 < len(counts) <= min(_MAX_WORDS, len(texts) / 3) and "" not in counts:
         facts = [*zip(found.labels, found.splits, strict=True)]
         num_pairs = len({*zip(texts, found.labels, strict=True)})

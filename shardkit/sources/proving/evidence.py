@@ -47,6 +47,7 @@ class Evidence:
     rejected: Counter[str] = field(default_factory=Counter)
     skipped: Counter[str] = field(default_factory=Counter)  # number of files that are left out, by a phrase
     features: dict[str, list[Any]] = field(default_factory=dict)  # values of further columns of tables, by name
+    is_whole: bool = True  # whether all examples are here
 
     @classmethod
     def of(cls, source: Source, reading: Reading, opening: Opening) -> "Evidence":
@@ -66,6 +67,7 @@ class Evidence:
                 if name.startswith(FEATURE_PREFIX):
                     found.features.setdefault(name.removeprefix(FEATURE_PREFIX), []).extend(examples[name].to_pylist())
             if len(found.keys) + found.rejected.total() >= most:
+                found.is_whole = False
                 break
         return found
 

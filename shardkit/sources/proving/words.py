@@ -29,7 +29,11 @@ alla diafora tidak diketahui lainnya lain belum ragu campuran baru periksa khac 
 неизвестный неясно сомнительно сомнительные другое другие прочее прочие разное разные проверить новое новые
 разобрать невідомо інше інші сумнівні перевірити άγνωστο άγνωστα άλλα αβέβαια διάφορα 不明 未知 待定 待分类 待分類
 要確認 確認 確認待ち 保留 その他 其他 其它 未分类 未分類 不确定 不確定 不確か 可疑 疑似 未確認 杂项 雜項 기타 미분류
-불명 불확실 확인필요 보류 미확인 أخرى غير معروف مجهول متفرقات לאידוע אחר שונות ไม่ทราบ อื่นๆ अज्ञात अन्य चित्र रेखाचित्र
+불명 불확실 확인필요 보류 미확인 أخرى غير معروف مجهول متفرقات לאידוע אחר שונות ไม่ทราบ อื่นๆ अज्ञात अन्य
+awaiting waiting rechecks reinspect reinspection wiedervorlage ruckfrage nachprufen nachpruefen reverifier ricontrollare
+attesa esperando reinspeccion aguardando reavaliar wachten herkeuring oczekuje odottaa vantar omkontroll afventer
+bekleyen вопросом вопрос перепроверить перевірка 再検査 再検 再確認 要再検査 検査待ち 未検査 未判定 复检 复查 待确认
+待审核 待审 재검사 재확인 대기
 """
 # Not as the camera gave them, or no photographs of the subject.
 _MADE = """
@@ -58,7 +62,9 @@ epatarkat piirustus esimerkki bulanik kopya cizim ornek eski kresba kresby rozma
 rajz pelda schita copii neclare buram kabur salinan contoh lama nhoe mo копия копии дубли дубликаты размытые размыто
 смазанные рисунок рисунки эскиз эскизы пример примеры старое старые брак θολές αντίγραφα σχέδια παλιά 模糊 重复 重複
 ピンぼけ ぼけ ブレ 手書き 図 図版 イラスト スケッチ 手绘 插图 草图 例 样例 サンプル 備份 备份 バックアップ 旧 古い
-흐림 흔들림 중복 그림 스케치 예시 백업 복사본 샘플 ضبابي رسومات نسخ
+흐림 흔들림 중복 그림 스케치 예시 백업 복사본 샘플 도면 참고 참고자료 ضبابي رسومات نسخ चित्र रेखाचित्र
+auswahl favoriten favorites favourites favoris favoritos preferiti selection seleccion selezione picks
+zeichnungen skisser teckning teckningar tekeningen piirustukset desenler रेखांकन ภาพวาด
 """
 UNSAID = frozenset(_UNSAID.split())
 MADE = frozenset(_MADE.split())

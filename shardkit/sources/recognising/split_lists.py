@@ -189,7 +189,8 @@ def _origin(lists: Sequence[SplitList], root: str, *, has_rest: bool, names_mask
         key = columns[first.column] if len(columns) > 1 and not are_mixed else ""
         return Listed(paths, key, match, strip=strip, fold=True, rest=rest, lines=_FIRST_WORD if are_mixed else "")
     values = {one.values[first.split_column] for one in first.file.all_records() if one.problem is None}
-    map_ = {str(value): split_of_value(value, columns[first.split_column]) for value in values if value is not None}
+    shown = sorted({*values} - {None}, key=str)  # the same in every run: the manifest stores the reading
+    map_ = {str(value): split_of_value(value, columns[first.split_column]) for value in shown}
     return Column(
         (columns[first.split_column],),
         (first.file.path,),

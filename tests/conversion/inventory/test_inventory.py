@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from shardkit.conversion.inventory import parts
 from shardkit.conversion.inventory.checking import check_batch
 from shardkit.conversion.inventory.columns import INVENTORY_SCHEMA
-from shardkit.conversion.inventory.parts import PARTS, count_rows, part_name, read_parts, write_part
+from shardkit.conversion.inventory.parts import PARTS, count_rows, part_name, part_path, read_parts, write_rows
 from shardkit.conversion.inventory.table import compact, fingerprint
 from shardkit.sources import Listing, SourceOptions
 from shardkit.sources.columns import LINE, MASK_SHA256, objects_field
@@ -105,7 +105,7 @@ def write_all(output, source, check, batch_rows):
     names = []
     for listing, table in batches(source, check, batch_rows):
         names.append(part_name(listing.table(), listing, check))
-        write_part(output, names[-1], table, listing)
+        write_rows(output, part_path(names[-1]), table, listing)
     return names
 
 
@@ -136,7 +136,7 @@ def test_merged_parts_give_the_same_inventory_with_the_rows_of_a_key_in_the_same
         found = {"key": keys[first : first + 2], "label_name": [f"row {n}" for n in numbers], "source_bytes": numbers}
         found |= {LINE.name: [100 - n for n in numbers]} if has_lines else {}
         names.append(f"{first}-2.arrow")
-        write_part(output, names[-1], pa.table(found), Listing(skipped={".txt": 1}))
+        write_rows(output, part_path(names[-1]), pa.table(found), Listing(skipped={".txt": 1}))
     apart = parts.read_inventory(output, names)
     runs = list(parts.part_runs(names))
     assert list(map(len, runs)) == [3, 3]
@@ -254,5 +254,5 @@ def test_skipped_files_are_kept_with_their_part(tmp_path):
     output = open_folder(str(tmp_path))
     table = INVENTORY_SCHEMA.empty_table()
     for name, skipped in (("a-0.arrow", {".txt": 1, ".csv": 2}), ("b-0.arrow", {".txt": 3})):
-        write_part(output, name, table, Listing(skipped=skipped))
+        write_rows(output, part_path(name), table, Listing(skipped=skipped))
     assert read_parts(output, ["b-0.arrow", "a-0.arrow"])[1].skipped == {".csv": 2, ".txt": 4}

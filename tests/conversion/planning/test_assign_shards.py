@@ -6,8 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from shardkit.conversion.planning import assign_shards as module
-from shardkit.conversion.planning.assign_shards import assign_shards, sort_by
-from shardkit.conversion.planning.measure_balance import measure_balance
+from shardkit.conversion.planning.assign_shards import assign_shards, measure_balance, sort_by
 from shardkit.dataset.manifest import Balance
 from shardkit.errors import CallError
 

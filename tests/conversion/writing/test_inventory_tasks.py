@@ -7,10 +7,12 @@ import pytest
 
 from shardkit.conversion.inventory.parts import read_parts
 from shardkit.conversion.writing import inventory_tasks
-from shardkit.conversion.writing.inventory_tasks import InventoryJob
+from shardkit.conversion.writing.job import InventoryTask
+from shardkit.conversion.writing.refusals import ListingCheck
 from shardkit.errors import DataError, MachineError
 from shardkit.options.groups import ConvertOptions
-from shardkit.parallel.for_each import raise_failure
+from shardkit.parallel.for_each import Guard, raise_failure
+from shardkit.parallel.reports import Reports
 from shardkit.parallel.run_token import claimed
 from shardkit.sources import SourceOptions, visibility
 from shardkit.sources.opening import open_source
@@ -34,11 +36,12 @@ class Workers:
         self.check = check
 
     def take(self, run, *, between=lambda: None):
-        job = InventoryJob(self.source, len(self.groups), ConvertOptions(check=self.check), is_filled=True)
+        listing = ListingCheck(self.source, ConvertOptions(check=self.check))
+        job = InventoryTask(Guard(self.work, run.token), listing, self.groups, len(self.groups), is_filled=True)
         listed = [batch for group in self.groups for batch in work_on(job.list_group, group, self.work, run.token)]
         between()
         checked = [found for batch in listed for found in work_on(job.check_listing, batch, self.work, run.token)]
-        work_on(job.write_part_names, checked, self.work, run.token)
+        job.keep_names(checked)
         raise_failure(self.work)
         return read_parts(self.work, inventory_tasks.read_part_names(self.work, len(self.groups)))[0]
 
@@ -127,9 +130,9 @@ def test_rejected_images_are_counted_while_they_are_checked_and_again_by_a_resum
     for _ in range(2):
         with claimed(workers.work) as run:
             inventory_tasks.remove_earlier_results(workers.work)
-            assert inventory_tasks.rejected_rows(workers.work).total() == 0
+            assert Reports(workers.work, inventory_tasks.REJECTED).total() == 0
             workers.take(run)
-            assert inventory_tasks.rejected_rows(workers.work).total() == 2
+            assert Reports(workers.work, inventory_tasks.REJECTED).total() == 2
 
 
 def test_workers_of_an_ended_inventory_write_nothing(tmp_path):

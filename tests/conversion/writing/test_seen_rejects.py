@@ -10,7 +10,7 @@ from PIL import Image
 from shardkit.conversion.inventory.source_files import SourceFiles
 from shardkit.conversion.writing.conversion import Conversion
 from shardkit.conversion.writing.reject_limit import RejectLimit
-from shardkit.conversion.writing.source_plan import plan_source
+from shardkit.conversion.writing.source_plan import planned_source
 from shardkit.errors import DataError, MachineError
 from shardkit.options.groups import ConvertOptions
 from shardkit.parallel.progress import Silent
@@ -151,5 +151,7 @@ def test_a_mask_without_an_image_is_left_out_and_an_image_with_a_mask_that_a_wor
             return super()._image(row)
 
     monkeypatch.setattr("shardkit.conversion.inventory.checking.SourceFiles", MissingFiles)
-    with pytest.raises(MachineError, match=r"images/2\.png: host .* rejected this image .*, and the driver reads it"):
-        plan_source(str(tmp_path / "photos"), SourceOptions(), ConvertOptions(), RemoteExecutor(1), Silent())
+    given = str(tmp_path / "photos"), SourceOptions(), ConvertOptions(), RemoteExecutor(1), Silent()
+    refused = r"images/2\.png: host .* rejected this image .*, and the driver reads it"
+    with pytest.raises(MachineError, match=refused), planned_source(*given):
+        pass

@@ -1,6 +1,5 @@
 import numpy as np
 import pytest
-import tensorflow as tf
 
 from shardkit import reader
 
@@ -30,17 +29,3 @@ def test_balanced_weights_have_a_mean_of_one_and_each_class_weighs_the_same():
     counts = np.array(list(COUNTS.values()))
     np.testing.assert_allclose(BALANCED * counts, 307 / 3, rtol=1e-6)
     assert float((BALANCED * counts).sum() / 307) == pytest.approx(1)
-
-
-@pytest.mark.slow  # the pairs that Keras gets are those above, and test_keras trains on pairs
-def test_keras_trains_with_the_weights_under_a_strategy(noise):
-    import keras
-
-    strategy = tf.distribute.MirroredStrategy([f"CPU:{i}" for i in range(2)])
-    train_fn = read(noise, image_size=(8, 8), sample_weight="balanced")
-    with strategy.scope():
-        model = keras.Sequential([keras.Input([8, 8, 3]), keras.layers.Flatten(), keras.layers.Dense(3)])
-        model.compile("sgd", keras.losses.SparseCategoricalCrossentropy(from_logits=True))
-    train = strategy.distribute_datasets_from_function(train_fn)
-    history = model.fit(train, steps_per_epoch=3, epochs=1, shuffle=False, verbose=0)
-    assert np.isfinite(history.history["loss"]).all()

@@ -41,7 +41,7 @@ def main() -> None:
     for num_examples, seed, start, count in CASES:
         ids = permutation.permute(np.arange(start, start + count), num_examples=num_examples, seed=seed)
         cases.append({"num_examples": num_examples, "seed": seed, "start": start, "ids": ids.tolist()})
-    words = permutation.key_words(5, np.array([0, 1, 1 << 40]), 2)
+    words = np.moveaxis(permutation.key_words(5, np.array([0, 1, 1 << 40]), 2), -1, 0)
     lines = ",\n".join("    " + json.dumps(case) for case in cases)
     text = f'{{\n  "key_words(5, [0, 1, 2**40], 2)": {json.dumps(words.tolist())},\n  "cases": [\n{lines}\n  ]\n}}\n'
     (Path(__file__).parent / "permutation.json").write_text(text, encoding="utf-8")

@@ -2,6 +2,7 @@
 
 import contextlib
 import errno
+import itertools
 import os
 import shutil
 import tempfile
@@ -13,7 +14,7 @@ import pytest
 from shardkit.errors import MachineError
 from shardkit.reader.cache import shard_cache as copying
 from shardkit.reader.cache.shard_cache import ShardCache
-from shardkit.storage import LocalFolder
+from shardkit.storage import write_fully
 
 from .cache_users import SHARD_BYTES, Dataset, fetch, num_bytes, numbers_of, temporaries, use, users, whole_shards
 
@@ -143,31 +144,20 @@ def test_users_share_a_folder_that_both_may_write_to(everyones, mode):
     assert 3 in numbers_of(made, cache_dir)
 
 
-class CutShort(LocalFolder):
-    """A source during whose last read someone cuts short the copy in the cache."""
-
-    times = 0
-
-    def read_range(self, path, start, num_bytes):
-        if start + num_bytes == SHARD_BYTES and CutShort.times > 0:
-            CutShort.times -= 1
-            for name in os.listdir(CutShort.cache):
-                if name.startswith(".shardkit-tmp-"):
-                    os.truncate(f"{CutShort.cache}/{name}", 10)
-        return LocalFolder.read_range(self, path, start, num_bytes)
-
-
 @pytest.mark.parametrize("times", [1, 100])
 def test_a_copy_that_others_cut_short_is_not_published(monkeypatch, source, directory, times):
-    monkeypatch.setattr(copying, "CHUNK_BYTES", SHARD_BYTES // 2 + 1)
-    monkeypatch.setattr(copying, "CHUNKS_OF_A_SHARD", 1)
-    monkeypatch.setattr(CutShort, "times", times)
-    monkeypatch.setattr(CutShort, "cache", str(directory), raising=False)
-    cache, root = ShardCache(str(directory), SHARD_BYTES), CutShort(source.root.path)
+    def cut_short(descriptor, data, start):
+        write_fully(descriptor, data, start)
+        if start + len(data) == SHARD_BYTES and next(number) < times:
+            os.ftruncate(descriptor, 10)
+
+    number = itertools.count()
+    monkeypatch.setattr(copying, "write_fully", cut_short)
+    cache = ShardCache(str(directory), SHARD_BYTES)
     if times == 1:
-        assert Path(*cache.fetch([root], source.shards[:1])).read_bytes() == source.raw(0)
+        assert Path(*fetch(cache, source, 0)).read_bytes() == source.raw(0)
     else:
         with pytest.raises(MachineError, match=r"/\.shardkit-tmp-.* does not keep .* choose another cache"):
-            cache.fetch([root], source.shards[:1])
+            fetch(cache, source, 0)
         assert not whole_shards(directory)
     assert not temporaries(directory)

@@ -3,7 +3,6 @@
 import gc
 import shutil
 import threading
-import time
 import weakref
 from pathlib import Path
 
@@ -15,6 +14,8 @@ from shardkit import reader
 from shardkit.dataset.record_files import RecordFiles
 from shardkit.errors import CallError
 from shardkit.testing import convert_without_beam, upload
+
+from ..conftest import assert_same, soon
 
 SAMPLES = Path(__file__).parents[3] / "sample_data"
 # Random crops keep records in memory, whole images of one size their pixels.
@@ -28,21 +29,6 @@ def made(dataset, **options):
 
 def batches(dataset_fn, steps=25):
     return list(dataset_fn().take(steps).as_numpy_iterator())
-
-
-def same(some, others):
-    for one, other in zip(some, others, strict=True):
-        for part, beside in zip(one, other, strict=True):
-            np.testing.assert_array_equal(part, beside)
-
-
-def soon(condition):
-    """Whether it holds within 20 seconds."""
-    deadline = time.monotonic() + 20
-    while not condition() and time.monotonic() < deadline:
-        gc.collect()
-        time.sleep(0.02)
-    return condition()
 
 
 @pytest.fixture
@@ -73,7 +59,7 @@ def test_pixels_in_memory_are_those_that_were_decoded(options, size, noise):
     wanted = batches(made(noise, cache=None, images=images, **options), 45)
     held = made(noise, images=images, **options)
     assert held.spec.pixels is not None
-    same(batches(held, 45), wanted)
+    assert_same(batches(held, 45), wanted)
 
 
 def test_pixels_of_one_split_are_held_once_and_records_are_not_held_then(noise):
@@ -107,7 +93,7 @@ def test_pixels_that_are_held_are_read_no_more_and_given_back(noise, reads):
 def test_records_in_memory_are_those_of_the_files(noise, order, caches):
     wanted = batches(made(noise, cache=None, order=order))
     for cache in caches:
-        same(batches(made(noise, cache=cache, order=order)), wanted)
+        assert_same(batches(made(noise, cache=cache, order=order)), wanted)
 
 
 @pytest.mark.parametrize("selection", [{}, {"where": "label_name = 'cat'", "take": 50}], ids=str)
@@ -125,8 +111,8 @@ def test_what_is_held_is_read_no_more(noise, reads):
     assert soon(lambda: train_fn._table.held._is_complete)
     del reads[:]
     found += [next(iterator) for _ in range(24)]
-    same([[np.asarray(part) for part in one] for one in found], wanted)
-    same(batches(train_fn), wanted)
+    assert_same([tuple(np.asarray(part) for part in one) for one in found], wanted)
+    assert_same(batches(train_fn), wanted)
     assert not reads
 
 
@@ -192,9 +178,9 @@ def test_an_evaluation_decodes_each_image_once(noise, reads, images, last_batch)
     wanted = batches(made(noise, **options))
     val_fn = made(noise, **options, cache=reader.Memory(decoded=True))
     dataset = val_fn()
-    same(list(dataset.as_numpy_iterator()), wanted)
+    assert_same(list(dataset.as_numpy_iterator()), wanted)
     del reads[:]
-    same(list(dataset.as_numpy_iterator()), wanted)
+    assert_same(list(dataset.as_numpy_iterator()), wanted)
     assert not reads
 
 
@@ -202,13 +188,13 @@ def test_a_part_of_an_evaluation_is_held_and_the_rest_decoded(noise):
     options = {"training": False, "global_batch_size": 32, **WHOLE}
     val_fn = made(noise, **options, cache=reader.Memory(decoded=True))
     batches(val_fn, 3)
-    same(batches(val_fn), batches(made(noise, **options)))
+    assert_same(batches(val_fn), batches(made(noise, **options)))
 
 
 def test_decoded_images_keep_boxes_and_what_map_fn_makes(tmp_path):
     convert_without_beam(str(SAMPLES / "coco"), str(tmp_path / "out"))
     for options in ({}, {"map_fn": lambda features, _: (features["image"], features["height"])}):
-        options |= {"global_batch_size": 4, "image_size": (32, 32), "training": False}
+        options |= {"global_batch_size": 4, "image_size": (8, 8), "training": False, "take": 8}
         plain, held = (
             reader.make_dataset_fn(tmp_path / "out", "train", **options, cache=cache)
             for cache in (None, reader.Memory(decoded=True))
@@ -227,7 +213,7 @@ def test_a_damaged_record_is_named_and_replaced_as_without_memory(copied):
     data[200] ^= 1
     path.write_bytes(data)
     train_fn = made(str(copied), on_corrupt="skip")
-    same(batches(train_fn, 40), batches(plain, 40))
+    assert_same(batches(train_fn, 40), batches(plain, 40))
     assert len(train_fn.damaged_records) == 1
     with pytest.raises(tf.errors.OpError, match=r"train-00000-of-00003.tfrecord: record \d, key '.*'"):
         batches(made(str(copied)), 40)

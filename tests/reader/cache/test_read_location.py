@@ -1,7 +1,6 @@
 import dataclasses
 import gc
 import os
-import time
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -16,17 +15,13 @@ from shardkit.reader.loading import check_remote_reading
 from shardkit.storage import open_folder
 from shardkit.testing import upload
 
+from ..conftest import assert_same, soon
+
 OPTIONS = {"global_batch_size": 16, "image_size": (8, 8)}
 
 
 def batches(dataset, count=25, **options):
     return list(reader.make_dataset_fn(dataset, "train", **OPTIONS, **options)().take(count).as_numpy_iterator())
-
-
-def same(some, others):
-    for one, other in zip(some, others, strict=True):
-        for part, beside in zip(one, other, strict=True):
-            np.testing.assert_array_equal(part, beside)
 
 
 @pytest.mark.parametrize(
@@ -44,20 +39,11 @@ def uncached(noise):
 
 
 def test_a_cached_dataset_gives_the_batches_of_the_one_it_copies_and_reads_the_copies(noise, uncached, tmp_path):
-    same(batches(noise, cache=str(tmp_path / "cache")), uncached)
+    assert_same(batches(noise, cache=str(tmp_path / "cache")), uncached)
     copies = list((tmp_path / "cache").glob("*.tfrecord"))
     assert len(copies) == 3
     dataset_fn = reader.make_dataset_fn(noise, "train", **OPTIONS, cache=str(tmp_path / "cache"))
     assert all(path.startswith(str(tmp_path / "cache")) for path in dataset_fn._table.paths)
-
-
-def soon(condition):
-    """Whether it holds within 20 seconds: TensorFlow's threads end some time after their iterator."""
-    deadline = time.monotonic() + 20
-    while not condition() and time.monotonic() < deadline:
-        gc.collect()
-        time.sleep(0.05)
-    return condition()
 
 
 def test_copies_are_held_as_long_as_function_dataset_or_iterator_is_there_and_no_longer(noise, tmp_path):
@@ -82,11 +68,11 @@ def test_copies_are_held_as_long_as_function_dataset_or_iterator_is_there_and_no
 
 def test_a_dataset_in_s3_is_read_directly_and_through_the_cache(noise, uncached, s3_bucket, tmp_path):
     upload(f"{s3_bucket}/noise", Path(noise))
-    same(batches(f"{s3_bucket}/noise", 5), uncached[:5])  # each record is a request
-    same(batches(f"{s3_bucket}/noise", cache=str(tmp_path / "cache")), uncached)
+    assert_same(batches(f"{s3_bucket}/noise", 5), uncached[:5])  # each record is a request
+    assert_same(batches(f"{s3_bucket}/noise", cache=str(tmp_path / "cache")), uncached)
     # A second run copies nothing.
     before = {path.name: path.stat().st_ino for path in (tmp_path / "cache").glob("*.tfrecord")}
-    same(batches(f"{s3_bucket}/noise", cache=str(tmp_path / "cache"), start_step=5)[:20], uncached[5:])
+    assert_same(batches(f"{s3_bucket}/noise", cache=str(tmp_path / "cache"), start_step=5)[:20], uncached[5:])
     assert {path.name: path.stat().st_ino for path in (tmp_path / "cache").glob("*.tfrecord")} == before
 
 
@@ -104,7 +90,7 @@ def test_training_reads_s3_directly_in_both_orders_although_the_store_fails_now_
         )
         s3_server.fail("GET .*tfrecord", times=1, status=503, code="SlowDown")
         s3_server.fail("GET .*tfrecord", times=1, cuts=True)
-        for one, other in zip(local().take(6), remote().take(6), strict=True):
+        for one, other in zip(local().take(3), remote().take(3), strict=True):
             assert one["key"].numpy().tolist() == other["key"].numpy().tolist()
             assert one["image"].numpy().tolist() == other["image"].numpy().tolist()
 

@@ -12,7 +12,7 @@ from shardkit.reader.images import decoding
 from shardkit.reader.images.decoding import RATIOS
 from shardkit.testing import convert_without_beam, write_tree
 
-from ..conftest import datasets_of_workers, encode, global_batches, joined_batches, smooth
+from ..conftest import encode, global_batches, smooth
 from .test_decoding import image_options
 
 SHRUNK = RATIOS[1:]
@@ -221,8 +221,8 @@ def read(pictures, training=True, **changed):
     return make_dataset_fn(pictures, "train", images=Images((24, 32), **changed), **options)
 
 
-def images(dataset_fn, steps=3, **layout):
-    return np.concatenate([batch[0] for batch in global_batches(dataset_fn, steps, **layout)])
+def images(dataset_fn):
+    return np.concatenate([batch[0] for batch in global_batches(dataset_fn, 3)])
 
 
 EVALUATIONS = [{"training": False, "eval_fit": fit} for fit in ("crop", "stretch", "pad")]
@@ -247,26 +247,6 @@ def test_elements_are_those_of_exact_decoding_but_for_small_differences(pictures
         if changed.get("eval_fit") == "pad":
             # Black is in the same rows and columns, to which boxes and masks go by the unscaled window.
             np.testing.assert_array_equal(one.max(axis=-1) > 8, other.max(axis=-1) > 8)
-
-
-@pytest.mark.slow  # their pixels, from the file to the target, are tested above
-def test_grey_elements_are_those_of_exact_decoding_but_for_small_differences(pictures):
-    exact, scaled = images(read(pictures, grayscale=True)), images(read(pictures, grayscale=True, scaled_decoding=True))
-    assert exact.shape == scaled.shape == (18, 24, 32, 1)
-    assert 0 < psnr(scaled, exact) < np.inf
-    assert psnr(scaled, exact) > 30
-
-
-@pytest.mark.slow  # windows are drawn as without scaling: test_pipeline
-def test_any_number_of_workers_and_any_start_gives_the_same_pixels(pictures):
-    dataset_fn = read(pictures, scaled_decoding=True)
-    datasets = datasets_of_workers(dataset_fn)
-    expected = np.concatenate([batch[0] for batch in joined_batches(datasets, 4)])
-    found = images(dataset_fn, steps=4, num_workers=2, replicas=3)
-    np.testing.assert_array_equal(found, expected)
-    dataset_fn.start_step.assign(2)
-    found = np.concatenate([batch[0] for batch in joined_batches(datasets, 2)])
-    np.testing.assert_array_equal(found, expected[12:])
 
 
 def operations(dataset_fn):

@@ -31,31 +31,15 @@ def blocks(num_examples):
 
 
 @pytest.mark.parametrize(
-    ("num_examples", "seed"),
-    [
-        pytest.param(size, seed, marks=[pytest.mark.slow] * (number % len(SEEDS) != other))
-        for number, size in enumerate(SIZES)
-        for other, seed in enumerate(SEEDS)
-    ],
+    ("num_examples", "seed"), [(size, SEEDS[number % len(SEEDS)]) for number, size in enumerate(SIZES)]
 )
-def test_the_graph_permutes_as_numpy_does(num_examples, seed):
-    @tf.function(input_signature=[tf.TensorSpec([None], tf.int64)], autograph=False)
-    def compiled(positions):
-        return permuted(positions, num_examples, seed)
-
+def test_tensors_are_permuted_as_numpy_does(num_examples, seed):
     for positions in blocks(num_examples):
         expected = permutation.permute(positions, num_examples=num_examples, seed=seed)
-        np.testing.assert_array_equal(compiled(positions), expected)
+        np.testing.assert_array_equal(permuted(tf.constant(positions), num_examples, seed), expected)
 
 
-@pytest.mark.parametrize("num_examples", [3, 1000, 2**40])
-def test_eager_calls_permute_as_numpy_does(num_examples):
-    for positions in blocks(num_examples):
-        ids = permuted(tf.constant(positions), num_examples)
-        np.testing.assert_array_equal(ids, permutation.permute(positions, num_examples=num_examples, seed=7))
-
-
-@pytest.mark.parametrize("num_examples", [3, 1000, 10**6 + 3])
+@pytest.mark.parametrize("num_examples", [3, 10**6 + 3])
 def test_a_map_of_tf_data_permutes_as_numpy_does(num_examples):
     def one(start):
         return permuted(tf.range(start, start + 300), num_examples)

@@ -65,21 +65,6 @@ def test_every_number_of_workers_puts_the_same_examples_in_their_place(num_worke
         np.testing.assert_array_equal(one[1], other[1])
 
 
-@pytest.mark.slow  # on columns: tests/fetch/test_fetcher.py; its pixels: golden
-def test_the_label_and_the_crop_are_those_of_the_example_that_steps_in(damaged, noise):
-    folder, _ = damaged
-    options = {
-        "global_batch_size": 1,
-        "images": reader.Images((8, 8), crop_scale=(1, 1), crop_ratio=(1, 1), flip=False),
-    }
-    sound = {}
-    for image, label in reader.make_dataset_fn(noise, "train", **options)().take(307):
-        sound[image.numpy().tobytes()] = int(label[0])
-    skipping = reader.make_dataset_fn(folder, "train", on_corrupt="skip", **options)
-    for image, label in skipping().take(307):
-        assert sound[image.numpy().tobytes()] == int(label[0])
-
-
 def test_in_evaluation_what_steps_in_weighs_nothing(damaged):
     folder, victims = damaged
     dataset_fn = read(folder, training=False)

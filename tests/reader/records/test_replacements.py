@@ -13,7 +13,7 @@ from shardkit.errors import DataError, MachineError, RecordError
 from shardkit.fetch.damaged_records import DamagedRecords
 from shardkit.fetch.recovery import RecordRecovery
 from shardkit.fetch.sources import Sources
-from shardkit.fetch.table.mixtures import make_mixture
+from shardkit.fetch.table.mixtures import joined
 from shardkit.fetch.table.records import load_table
 from shardkit.fetch.table.selection import select
 from shardkit.reader import pipeline
@@ -51,9 +51,7 @@ def test_another_of_the_same_class_dataset_and_selection_takes_its_place(pair):
     tables = {
         "all": table_of(pair[0]),
         "fold": select(table_of(pair[0]), where=None, fold=(1, 3), take=None, training=False),
-        "mixture": make_mixture([(str(folder), 1) for folder in pair]).table(
-            lambda manifest: load_table(manifest, "train"), training=True
-        ),
+        "mixture": joined([table_of(folder) for folder in pair], [read_manifest(str(folder)) for folder in pair]),
     }
     for name, table in tables.items():
         counts = np.bincount(table.label)

@@ -16,7 +16,7 @@ from shardkit.reader import remote as service
 
 from ..conftest import global_batches, texts
 from ..processes import DEVNULL, PIPE, Process
-from ..training_fixtures import command, environment
+from ..training_fixtures import command, environment, free_port
 
 BATCH = 12
 STEPS_PER_BLOCK = 4  # what a worker receives at a time
@@ -33,11 +33,6 @@ def started(*words):
     finally:
         process.kill()
         process.wait()
-
-
-def free_port():
-    with socket.create_server(("127.0.0.1", 0)) as free:
-        return free.getsockname()[1]
 
 
 @contextlib.contextmanager
@@ -127,7 +122,7 @@ def test_the_element_is_the_same_as_without_the_service(training, replicas, imag
 
 
 def test_an_evaluation_reads_every_example_exactly_once(noise, address):
-    evaluation_fn = make(noise, training=False, image_size=(8, 8), map_fn=with_key, service=address)
+    evaluation_fn = make(noise, training=False, map_fn=with_key, service=address)
     known = StepOf(evaluation_fn, range(evaluation_fn.steps_per_epoch))
     for _ in range(2):  # another pass is another job
         seen = []
@@ -137,7 +132,7 @@ def test_an_evaluation_reads_every_example_exactly_once(noise, address):
 
 
 def test_each_of_several_input_pipelines_reads_its_part_of_each_global_batch_once(noise, address):
-    dataset_fn = make(noise, training=False, image_size=(8, 8), map_fn=with_key, service=address)
+    dataset_fn = make(noise, training=False, map_fn=with_key, service=address)
     for worker_index in range(2):
         part = slice(worker_index * BATCH // 2, (worker_index + 1) * BATCH // 2)
         expected = [dataset_fn.batch_keys(step)[part] for step in range(dataset_fn.steps_per_epoch)]
@@ -170,7 +165,7 @@ def _parts_of_steps(dataset, replicas):
 
 def test_replicas_get_the_parts_of_one_global_batch_in_order(noise, address):
     strategy = tf.distribute.MirroredStrategy(["CPU:0", "CPU:1"])
-    dataset_fn = make(noise, image_size=(8, 8), map_fn=with_key, service=address)
+    dataset_fn = make(noise, map_fn=with_key, service=address)
     known = StepOf(dataset_fn, range(400))
     seen = []
     for _, _, keys in itertools.islice(strategy.distribute_datasets_from_function(dataset_fn), 40):
@@ -181,11 +176,11 @@ def test_replicas_get_the_parts_of_one_global_batch_in_order(noise, address):
 
 
 def test_trainers_that_name_one_job_divide_its_batches(noise, address):
-    options = {"image_size": (8, 8), "map_fn": with_key, "service": reader.Service(address, "shared")}
+    options = {"map_fn": with_key, "service": reader.Service(address, "shared")}
     known = StepOf(make(noise), range(400))
     iterators = [make(noise, **options)().as_numpy_iterator() for _ in range(2)]
-    seen = [known[tuple(texts(next(iterator)[2]))] for _ in range(30) for iterator in iterators]
-    assert len(set(seen)) == 60
+    seen = [known[tuple(texts(next(iterator)[2]))] for _ in range(15) for iterator in iterators]
+    assert len(set(seen)) == 30
 
 
 @pytest.mark.slow
@@ -208,7 +203,7 @@ def test_batches_are_mixed_as_without_the_service(noise, address):
 
 
 def test_a_start_step_is_used_if_assigned_before_the_input_is_made_and_refused_if_after(noise, address):
-    dataset_fn = make(noise, image_size=(8, 8), map_fn=with_key, service=address)
+    dataset_fn = make(noise, map_fn=with_key, service=address)
     dataset_fn.start_step.assign(1000)
     dataset = dataset_fn()
     # Two workers divide the blocks, of 85 steps each: any of them may be the first to answer, so the order is not kept.
@@ -268,7 +263,7 @@ def test_an_index_too_large_for_a_message_is_refused(noise, monkeypatch):
 @pytest.mark.slow
 def test_training_continues_after_the_loss_of_a_worker_and_repeats_nothing(fault_tolerant, noise, tmp_path):
     with cluster(*[tmp_path] * fault_tolerant) as (address, workers):
-        dataset_fn = make(noise, image_size=(8, 8), map_fn=with_key, service=address)
+        dataset_fn = make(noise, map_fn=with_key, service=address)
         known = StepOf(dataset_fn, range(2000))
         seen = []
         for _, _, keys in itertools.islice(dataset_fn().as_numpy_iterator(), 400):

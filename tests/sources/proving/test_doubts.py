@@ -294,6 +294,21 @@ TREES = {
         images("val/cat", "val/dog", "test/cat", "test/dog"),
         SPLIT_PETS,
     ),
+    "a contact sheet among the images": (
+        "cat/_contact_sheet.png may be made of other images",
+        PETS | {"cat/_contact_sheet.png": None},
+        PETS | {"cat/_contact_sheet_cat.png": None},
+    ),
+    "two folders of one split": (
+        "train_new would be joined to another folder of its split",
+        images("train/cat", "train/dog", "train_new/cat", "train_new/dog", "test/cat", "test/dog"),
+        images("train/cat", "train/dog", "train2/cat", "train2/dog", "test/cat", "test/dog"),
+    ),
+    "a class of tests only": (
+        "tulpe of test may be tulip of train",
+        images("train/rose", "train/tulip", "test/rose", "test/tulpe"),
+        images("train/rose", "train/tulip", "test/rose", "test/tulip", "test/tulpe"),
+    ),
     "words of names": (
         "the names of files begin with north, south, which divides them otherwise",
         in_words("north", "south"),
@@ -307,6 +322,16 @@ TREES = {
 }
 NAMES = {
     "numbers": ("1, 20, 300 may be numbers, and no names", images("1", "20", "300"), images("1", "2", "3")),
+    "quantities": (
+        "0.0 bar, 4.5 bar may be quantities, and no names",
+        images("0.0 bar", "4.5 bar"),
+        images("1 bar", "2 bar"),
+    ),
+    "a word with vowels that are marks": (
+        "बच्चों के चित्र is called like what is made of images",
+        images("आम", "केला", "बच्चों के चित्र"),
+        images("आम", "केला", "अमरूद"),
+    ),
     "parts": ("cam1, cam2, cam3 are numbered parts of the data, not classes", classes("cam1", "cam2", "cam3"), PETS),
     "copies": (
         "cat (1) is called like copies of others",

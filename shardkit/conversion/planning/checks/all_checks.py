@@ -20,11 +20,7 @@ from shardkit.conversion.planning.checks.finding import Finding, with_accepted
 from shardkit.conversion.planning.checks.losses import check_losses, check_positions
 from shardkit.conversion.planning.checks.name_groups import check_name_groups
 from shardkit.conversion.planning.checks.repeated import check_earlier, check_near_identical, check_repeated
-from shardkit.conversion.planning.checks.split_classes import (
-    check_class_numbers,
-    check_split_classes,
-    label_places,
-)
+from shardkit.conversion.planning.checks.split_classes import check_class_numbers, check_split_classes, label_places
 from shardkit.conversion.planning.choosing import ChosenExamples
 from shardkit.conversion.planning.earlier_examples import EarlierExamples
 from shardkit.conversion.planning.labels import ExampleLabels
@@ -43,15 +39,12 @@ def check_relations(
     chosen: ChosenExamples, options: ConvertOptions, appended_to: EarlierExamples | None
 ) -> tuple[Finding, ...]:
     """Return the findings about groups and copies, for `collect_findings`; what they need is large and freed then."""
-    good, labels, relations, split_of = chosen.good, chosen.labels, chosen.relations, chosen.split_of
-    found = (
-        *check_repeated(good, labels, relations, split_of, options),
-        *check_near_identical(good, labels, chosen.near, split_of, options),
-        *check_name_groups(good, labels, relations, split_of, options),
+    return (
+        *check_repeated(chosen, options),
+        *check_near_identical(chosen, options),
+        *check_name_groups(chosen, options),
+        *(() if appended_to is None else check_earlier(chosen, appended_to)),
     )
-    if appended_to is None:
-        return found
-    return *found, *check_earlier(good, relations, appended_to, [chosen.names[split] for split in split_of.tolist()])
 
 
 def collect_findings(
@@ -66,10 +59,7 @@ def collect_findings(
     *,
     is_explicit: bool,
 ) -> tuple[Finding, ...]:
-    """Return all findings about a source.
-
-    `counts` has the number of examples of each class, by split, in the order of writing.
-    """
+    """Return all findings; `counts` has the number of examples of each class, by split, in the order of writing."""
     earlier = appended_to.classes if appended_to is not None else ()
     splits, classes = list(counts), labels.classes
     table = inventory.table

@@ -31,10 +31,7 @@ _FILLERS = {"data", "dataset", "folder", "image", "images", "img", "imgs", "part
 # The start of a file's name that may be its label: letters before the first digit or separator.
 _NAME_START = re.compile(r"([^\W\d_]{2,})[ ._-]*\d")
 _CAMERA_WORDS = {"dsc", "dscn", "frame", "image", "images", "img", "mvimg", "photo", "pic", "picture", "pxl", "scan"}
-_CERTAIN = (
-    DATASET_LAYOUT,
-    EXTRACTED_LAYOUT,
-)  # layouts whose classes were confirmed when the first source was converted
+_CERTAIN = (DATASET_LAYOUT, EXTRACTED_LAYOUT)  # whose classes were confirmed when the first source was converted
 _BETWEEN_WORDS = re.compile(r"[\s_]+")
 # Small letters of the Cyrillic and Greek alphabets that look like Latin ones.
 _LOOK_ALIKES = str.maketrans(
@@ -46,10 +43,7 @@ _LOOK_ALIKES = str.maketrans(
 def find_wrong_reading(
     classes: Sequence[str], *, layout: str, splits: Sequence[str], example: str, is_explicit: bool
 ) -> Finding | None:
-    """Return the finding that the classes cannot be right, or None.
-
-    `example` is the key of an image; empty if there is none.
-    """
+    """Return the finding that the classes cannot be right, or None; `example` is the key of an image, or empty."""
     if is_explicit or not classes or layout in _CERTAIN:
         return None
     if all(map(names_split, classes)):
@@ -105,13 +99,10 @@ def unused_remedy() -> str:
 
 
 def check_names(classes: Sequence[str], *, is_explicit: bool) -> Iterator[Finding]:
-    """Yield findings about the names of classes that were found in the source.
-
-    None of them was chosen by the user or listed by the source's format.
-    """
+    """Yield findings about names of classes that neither the user nor the source's format has listed."""
     alike: dict[str, list[str]] = {}
     for name in classes:
-        alike.setdefault(_normal(name), []).append(name)
+        alike.setdefault(_plain(name).translate(_LOOK_ALIKES), []).append(name)
     groups = [names for names in alike.values() if len(names) > 1]
     if groups:
         yield Finding(
@@ -146,10 +137,6 @@ def check_names(classes: Sequence[str], *, is_explicit: bool) -> Iterator[Findin
             )
 
 
-def _normal(name: str) -> str:
-    return _plain(name).translate(_LOOK_ALIKES)
-
-
 def _plain(name: str) -> str:
     return _BETWEEN_WORDS.sub("", unicodedata.normalize("NFKC", name).casefold())
 
@@ -165,10 +152,7 @@ def check_counts(
     counts: npt.NDArray[np.int64],
     options: ConvertOptions,
 ) -> Iterator[Finding]:
-    """Yield findings about classes with few images, and about classes that a split lacks.
-
-    `counts` is int64[num_splits, num_classes].
-    """
+    """Yield findings about classes with few images or none in a split; `counts` is int64[num_splits, num_classes]."""
     if not classes:
         return
     totals = counts.sum(axis=0)
@@ -216,16 +200,15 @@ def check_mask_classes(good: Rows, classes: Sequence[str]) -> Iterator[Finding]:
 
 
 def _absent(split: str, what: str, absent: list[str], options: ConvertOptions) -> Finding:
-    sentence = f"{what}: {some(absent)}"
+    remedy, changes = "", tuple[Change, ...]()
     if options.splits.splits is None or split not in options.splits.splits:
-        return Finding(
-            "class_absent_from_split", "warns", sentence, names=absent, remedy="the source's own split lacks them"
-        )
-    if options.splits.split_by == "stratified":
+        remedy = "the source's own split lacks them"
+    elif options.splits.split_by == "stratified":
         remedy = "they have too few images or groups for the split's share: add some, or raise the share"
-        return Finding("class_absent_from_split", "warns", sentence, names=absent, remedy=remedy)
-    change = Change("every class gets its share, within one image", {"split_by": "stratified"})
-    return Finding("class_absent_from_split", "warns", sentence, names=absent, changes=(change,))
+    else:
+        changes = (Change("every class gets its share, within one image", {"split_by": "stratified"}),)
+    sentence = f"{what}: {some(absent)}"
+    return Finding("class_absent_from_split", "warns", sentence, names=absent, remedy=remedy, changes=changes)
 
 
 def share_of_classes(number: int, total: int, of_what: str = "") -> str:

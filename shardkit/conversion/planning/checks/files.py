@@ -20,25 +20,10 @@ _KINDS_SHOWN = 5
 _CLAIMS_SHOWN = 3  # files that are not used for the same reason
 # Files that describe images: one for each image is usual, as in exports of photo libraries.
 _DESCRIPTIONS = frozenset(
-    {
-        *(
-            ".csv",
-            ".db",
-            ".html",
-            ".ini",
-            ".json",
-            ".jsonl",
-            ".log",
-            ".lst",
-            ".mat",
-            ".md",
-            ".ndjson",
-            ".ods",
-            ".parquet",
-            ".pkl",
-        ),
-        *(".pkl", ".sqlite", ".tsv", ".txt", ".xlsx", ".xml", ".xmp", ".yaml", ".yml"),
-    }
+    (
+        *(".csv", ".db", ".html", ".ini", ".json", ".jsonl", ".log", ".lst", ".mat", ".md", ".ndjson", ".ods"),
+        *(".parquet", ".pkl", ".sqlite", ".tsv", ".txt", ".xlsx", ".xml", ".xmp", ".yaml", ".yml"),
+    )
 )
 
 
@@ -51,7 +36,8 @@ def check_unread(rejected: pa.Table, num_rows: int, skipped: Mapping[str, int]) 
     kinds = {kind: count for kind, count in endings.items() if kind not in _DESCRIPTIONS}
     num_files = num_rows + sum(kinds.values())
     bad = rejected.filter(pc.equal(rejected["reason"], UNSUPPORTED_FORMAT))
-    for found in pc.value_counts(pc.utf8_lower(_endings(bad["key"]))).to_pylist() if len(bad) else ():
+    endings_of_keys = pc.replace_substring_regex(bad["key"], r"^.*(\.[^./]*)$", r"\1")
+    for found in pc.value_counts(pc.utf8_lower(endings_of_keys)).to_pylist() if len(bad) else ():
         kinds[found["values"]] = kinds.get(found["values"], 0) + found["counts"]
     unread = sum(kinds.values())
     if unread * _MAX_UNREAD_SHARE <= num_files:
@@ -90,10 +76,6 @@ def check_removed(keys: Sequence[str]) -> Iterator[Finding]:
         )
         changes = (Change("take them in", {"readmit": True}),)
         yield Finding("removed_before", "warns", sentence, examples=keys, changes=changes)
-
-
-def _endings(keys: pa.ChunkedArray) -> pa.ChunkedArray:
-    return pc.replace_substring_regex(keys, r"^.*(\.[^./]*)$", r"\1")
 
 
 def _without_image(split: str, num_images: int) -> str:

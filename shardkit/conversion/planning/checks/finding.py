@@ -29,10 +29,7 @@ class Keys(Sequence[str]):
     """Keys of rows, or pairs of them, as text; made when they are asked for, because there may be millions."""
 
     def __init__(self, column: LazyColumn, rows: _Ints, others: _Ints | None = None) -> None:
-        """Choose rows.
-
-        `others` has the other row of each pair; it is None for single keys.
-        """
+        """`others` has the other row of each pair; it is None for single keys."""
         self._column, self._rows, self._others = column, rows, others
 
     def __len__(self) -> int:
@@ -89,7 +86,6 @@ class Finding:
         return self.kind == "stops"
 
     def as_json(self) -> dict[str, Any]:
-        """Return the finding as JSON values."""
         return {
             "code": self.code,
             "kind": self.kind,
@@ -111,7 +107,6 @@ class Finding:
         return tuple(replace(one, options={**one.options, "overwrite": True}) for one in self.changes)
 
     def lines(self) -> list[str]:
-        """Return the finding as lines of text."""
         listing = listing_of(self.call)
         remedy = f"; {self.remedy}" if self.remedy else ""
         shown = [f"  - {self.sentence}{remedy}", *(f"      {one}" for one in self.examples[:EXAMPLES_SHOWN])]

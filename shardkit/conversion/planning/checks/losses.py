@@ -13,8 +13,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from shardkit.conversion.inventory.columns import info_of
-from shardkit.conversion.inventory.staged_images import STORED_BYTES
+from shardkit.conversion.inventory.columns import STORED, info_of
 from shardkit.conversion.planning.checks.finding import Finding, Keys
 from shardkit.conversion.planning.labels import ExampleLabels
 from shardkit.conversion.planning.rows import Rows
@@ -145,7 +144,7 @@ def _bit_depth(good: Rows, step: _Step, options: ConvertOptions) -> Finding:
         sentence = f"{found}: the high 8 bits are kept, and the samples use {least} to {most} of {_MAX_SAMPLE}{others}"
         return Finding("bit_depth", "warns", sentence, remedy="check that both look alike" if others else "")
     changes = [Change("the same: the range that the images of SOURCE use", {"bit_depth": AUTO_SCALE})]
-    is_staged = STORED_BYTES.name in good.column_names and len(good[STORED_BYTES.name].drop_null())
+    is_staged = STORED.name in good.column_names and len(good[STORED.name].drop_null())
     if is_staged:  # stored before the range is known
         changes = []
     if wide:  # by a few images, or each image uses another part

@@ -10,10 +10,9 @@ import pyarrow.compute as pc
 
 from shardkit.conversion.planning.checks.finding import Finding
 from shardkit.conversion.planning.checks.repeated import first_pairs
-from shardkit.conversion.planning.labels import ExampleLabels
-from shardkit.conversion.planning.rows import Rows
+from shardkit.conversion.planning.choosing import ChosenExamples
 from shardkit.conversion.planning.splits import grouping
-from shardkit.conversion.planning.splits.assign_splits import Relations, assign_splits, between_blocks
+from shardkit.conversion.planning.splits.assign_splits import assign_splits, between_blocks
 from shardkit.conversion.planning.splits.name_groups import NameGroups, find_name_groups
 from shardkit.dataset.index.groups import block_names, last_numbers
 from shardkit.errors import CallError
@@ -26,31 +25,25 @@ _MAX_LEFT_OUT = 0.15  # of the images
 _FACTOR = 2  # a split has at most so many times the images that it should have, and at least the inverse
 
 
-def check_name_groups(
-    good: Rows,
-    labels: ExampleLabels,
-    relations: Relations,
-    split_of: npt.NDArray[np.int32],
-    options: ConvertOptions,
-) -> Iterator[Finding]:
+def check_name_groups(chosen: ChosenExamples, options: ConvertOptions) -> Iterator[Finding]:
     """Yield a finding about groups that file names show and that the splits of shardkit divide."""
-    if options.splits.splits is None or relations.groups is not None or options.appended_to is not None:
+    if options.splits.splits is None or chosen.relations.groups is not None or options.appended_to is not None:
         return
-    found = find_name_groups(good.lazy_column("key"), labels.strata)
+    found = find_name_groups(chosen.good.lazy_column("key"), chosen.labels.strata)
     if found is None:
         return
-    leaking = grouping.groups_in_several_splits(found.codes, split_of)
+    leaking = grouping.groups_in_several_splits(found.codes, chosen.split_of)
     if not len(leaking):
         return
     each = f"{counted(found.num_groups, 'group')} of images, such as {found.example!r}, and {len(leaking):,} of them"
     one = f"that the images are of one recording, {found.example!r}: parts of it"
-    change = _dividing(good, labels, relations, split_of, options, found)
+    change = _dividing(chosen, options, found)
     yield Finding(
         "name_groups_in_several_splits",
         "warns",
         f"file names show {each if found.num_groups > 1 else one} are in several splits (a leak, if the images of a "
         "recording, patient, day or scene look alike)",
-        first_pairs(good, found.codes, split_of),
+        first_pairs(chosen.good, found.codes, chosen.split_of),
         remedy=""
         if change
         else "there are too few to divide them by these shares: convert images of other groups as another split",
@@ -58,19 +51,12 @@ def check_name_groups(
     )
 
 
-def _dividing(
-    good: Rows,
-    labels: ExampleLabels,
-    relations: Relations,
-    split_of: npt.NDArray[np.int32],
-    options: ConvertOptions,
-    found: NameGroups,
-) -> Change | None:
+def _dividing(chosen: ChosenExamples, options: ConvertOptions, found: NameGroups) -> Change | None:
     """Return the change that gives every split about its share, without dividing groups or at least their blocks."""
-    wanted = np.bincount(split_of)
+    good, wanted = chosen.good, np.bincount(chosen.split_of)
     groups = found.groups(good["key"])
     by_name = options.changed({"group_by": found.pattern})
-    if _fits(_tried(good, labels, relations, by_name, groups)[0], wanted):
+    if _fits(_tried(chosen, by_name, groups)[0], wanted):
         return Change(f"each of the {found.num_groups:,} groups is in one split", {"group_by": found.pattern})
     numbers = pc.fill_null(last_numbers(good["key"]), 0).to_numpy()
     for block in _BLOCKS:
@@ -78,7 +64,7 @@ def _dividing(
         if num_blocks * wanted.min() < _FACTOR * len(good):  # too few for the smallest split
             continue
         in_blocks = by_name.changed({"block": block})
-        counts, num_left_out = _tried(good, labels, relations, in_blocks, block_names(groups, good["key"], block))
+        counts, num_left_out = _tried(chosen, in_blocks, block_names(groups, good["key"], block))
         if _fits(counts, wanted) and num_left_out <= _MAX_LEFT_OUT * len(good):
             meaning = f"blocks of {block} numbers are in one split; {counted(num_left_out, 'image')} between blocks of "
             return Change(f"{meaning}different splits are left out", {"group_by": found.pattern, "block": block})
@@ -86,12 +72,12 @@ def _dividing(
 
 
 def _tried(
-    good: Rows, labels: ExampleLabels, relations: Relations, options: ConvertOptions, groups: pa.ChunkedArray
+    chosen: ChosenExamples, options: ConvertOptions, groups: pa.ChunkedArray
 ) -> tuple[npt.NDArray[np.int64], int]:
     """Return the number of images of each split that groups give, none if they give none; and of those left out."""
-    grouped = replace(relations, groups=groups, group_codes=grouping.group_codes(groups))
+    good, grouped = chosen.good, replace(chosen.relations, groups=groups, group_codes=grouping.group_codes(groups))
     try:
-        split_of, names = assign_splits(good, labels, grouped, options)
+        split_of, names = assign_splits(good, chosen.labels, grouped, options)
     except CallError:
         return np.zeros(0, np.int64), 0
     left_out = between_blocks(good, grouped, split_of, names, options, None)

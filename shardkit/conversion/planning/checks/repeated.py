@@ -4,7 +4,7 @@ The groups, the exact duplicates and the near-identical images of a source, and 
 common with their dataset.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from typing import Literal
 
 import numpy as np
@@ -14,12 +14,11 @@ import pyarrow.compute as pc
 
 from shardkit.conversion.inventory.columns import TARGET
 from shardkit.conversion.planning.checks.finding import Finding, Keys
-from shardkit.conversion.planning.duplicates import NearDuplicates
-from shardkit.conversion.planning.earlier_examples import EarlierExamples, rows_with, twin_rows
+from shardkit.conversion.planning.choosing import ChosenExamples
+from shardkit.conversion.planning.earlier_examples import EarlierExamples, rows_of_contents, rows_with
 from shardkit.conversion.planning.labels import ExampleLabels
 from shardkit.conversion.planning.rows import Rows
 from shardkit.conversion.planning.splits import grouping
-from shardkit.conversion.planning.splits.assign_splits import Relations
 from shardkit.images.similar.similar_sets import alike_text
 from shardkit.naming import counted
 from shardkit.options.call import Change
@@ -29,38 +28,26 @@ from shardkit.options.words import named
 _Ints = npt.NDArray[np.int64]
 
 
-def check_repeated(
-    good: Rows,
-    labels: ExampleLabels,
-    relations: Relations,
-    split_of: npt.NDArray[np.int32],
-    options: ConvertOptions,
-) -> Iterator[Finding]:
-    """Yield findings about groups and exact duplicates among rows, of which int32[n] is the index of the split."""
-    if relations.group_codes is not None:
-        leaking = grouping.groups_in_several_splits(relations.group_codes, split_of)
+def check_repeated(chosen: ChosenExamples, options: ConvertOptions) -> Iterator[Finding]:
+    """Yield findings about groups and exact duplicates."""
+    groups, duplicates = chosen.relations.group_codes, chosen.relations.duplicate_codes
+    if groups is not None:
+        leaking = grouping.groups_in_several_splits(groups, chosen.split_of)
         if len(leaking):
             yield Finding(
                 "group_in_several_splits",
                 "warns",
                 f"{counted(len(leaking), 'group')} with images in more than one split",
-                first_pairs(good, relations.group_codes, split_of),
+                first_pairs(chosen.good, groups, chosen.split_of),
                 "move each group into one split; otherwise evaluation results are too good",
             )
-    codes = relations.duplicate_codes
-    if codes is None:
-        return
-    yield from _copies(good, codes, labels, split_of, options, "exact duplicates")
+    if duplicates is not None:
+        yield from _copies(chosen, duplicates, options, "exact duplicates")
 
 
-def check_near_identical(
-    good: Rows,
-    labels: ExampleLabels,
-    near: NearDuplicates | None,
-    split_of: npt.NDArray[np.int32],
-    options: ConvertOptions,
-) -> Iterator[Finding]:
+def check_near_identical(chosen: ChosenExamples, options: ConvertOptions) -> Iterator[Finding]:
     """Yield findings about near-identical images, and about images that look alike by nature."""
+    near = chosen.near
     if near is None:
         return
     if near.num_alike:
@@ -71,44 +58,41 @@ def check_near_identical(
             f"{alike_text(near.num_alike)}, so {which} kept in one split",
             remedy=f"if some belong together, give {named('group_by')}",
         )
-    codes = near.codes_of(good)
-    yield from _copies(good, codes, labels, split_of, options, "near-identical images")
+    codes = near.codes_of(chosen.good)
+    yield from _copies(chosen, codes, options, "near-identical images")
     num_near = int(np.count_nonzero(codes >= 0)) - len(np.unique(codes[codes >= 0]))
-    if num_near and not len(grouping.groups_in_several_splits(codes, split_of)):
+    if num_near and not len(grouping.groups_in_several_splits(codes, chosen.split_of)):
         are = "is nearly identical to another one" if num_near == 1 else "are nearly identical to others"
-        pairs = first_pairs(good, codes, np.arange(len(codes), dtype=np.int32))  # any two of a set
+        pairs = first_pairs(chosen.good, codes, np.arange(len(codes), dtype=np.int32))  # any two of a set
         sentence = f"{counted(num_near, 'image')} {are}"
         yield Finding("near_duplicates", "hints", sentence, pairs, remedy="all of a kind are in one split")
 
 
-def check_earlier(
-    good: Rows, relations: Relations, earlier: EarlierExamples, split_of: Sequence[str]
-) -> Iterator[Finding]:
+def check_earlier(chosen: ChosenExamples, earlier: EarlierExamples) -> Iterator[Finding]:
     """Yield findings about groups of the dataset in another split, and duplicates of its images with another label."""
-    yield from _other_labels(good, earlier)
-    if relations.groups is None or not earlier.groups:
+    yield from _other_labels(chosen.good, earlier)
+    groups = chosen.relations.groups
+    if groups is None or not earlier.groups:
         return
-    rows = rows_with(relations.groups, earlier.groups)
-    names = relations.groups.take(pa.array(rows)).to_pylist()
-    leaking = {
-        name: int(row)
-        for row, name in zip(rows[::-1], names[::-1], strict=True)
-        if split_of[row] not in earlier.groups[name]
-    }
+    rows = rows_with(groups, earlier.groups)
+    names = groups.take(pa.array(rows)).to_pylist()
+    splits = [chosen.names[split] for split in chosen.split_of[rows].tolist()]
+    found = [*zip(rows.tolist(), names, splits, strict=True)]
+    # The first row of each group.
+    leaking = {name: (row, split) for row, name, split in reversed(found) if split not in earlier.groups[name]}
     if leaking:
-        shown = sorted(leaking.items())
-        keys = good["key"]
+        keys = chosen.good["key"]
         yield Finding(
             "group_in_several_splits",
             "warns",
             f"{counted(len(leaking), 'group')} with images of the dataset in another split",
-            tuple(f"{keys[row].as_py()} in {split_of[row]}: {name}" for name, row in shown),
+            tuple(f"{keys[row].as_py()} in {split}: {name}" for name, (row, split) in sorted(leaking.items())),
             "move each group into one split; otherwise evaluation results are too good",
         )
 
 
 def _other_labels(good: Rows, earlier: EarlierExamples) -> Iterator[Finding]:
-    twins = twin_rows(good, earlier)
+    twins = rows_of_contents(good, earlier.contents)
     rows = sorted(twins)
     names = good["label_name"].take(pa.array(rows, pa.int64())).to_pylist()
     pairs = [
@@ -130,10 +114,8 @@ def _other_labels(good: Rows, earlier: EarlierExamples) -> Iterator[Finding]:
 
 
 def _copies(
-    good: Rows,
+    chosen: ChosenExamples,
     codes: _Ints,
-    labels: ExampleLabels,
-    split_of: npt.NDArray[np.int32],
     options: ConvertOptions,
     what: Literal["exact duplicates", "near-identical images"],
 ) -> Iterator[Finding]:
@@ -141,6 +123,7 @@ def _copies(
 
     `codes`, int64[n], is the set of copies of each row; negative for none.
     """
+    good, labels, split_of = chosen.good, chosen.labels, chosen.split_of
     is_exact = what == "exact duplicates"
     code = "duplicate" if is_exact else "near_duplicate"
     leaking = grouping.groups_in_several_splits(codes, split_of)

@@ -91,10 +91,7 @@ def check_split_classes(
 
 
 def check_class_numbers(places: LabelPlaces, given: Sequence[str] | None, layout: str) -> Iterator[Finding]:
-    """Yield the finding that class numbers are counted from 1 in a format that counts from 0.
-
-    `given` has the class names by number if the source's format gives them.
-    """
+    """Yield the finding that class numbers, which `given` names, count from 1 where the format counts from 0."""
     if layout != LAYOUTS["yolo"].title or given is None or len(given) < 3 or _BACKGROUND.fullmatch(given[0]):
         return
     if {name for _, name in places} != {*given[1:]}:

@@ -73,7 +73,6 @@ class NameGroups:
 
     @property
     def num_groups(self) -> int:
-        """Number of groups."""
         return int(self.codes.max(initial=-1)) + 1
 
     @property
@@ -109,7 +108,7 @@ def find_name_groups(keys: pa.ChunkedArray | LazyColumn, labels: npt.NDArray[np.
         codes = group_codes(_searched(keys, pattern))
         if not codes.max(initial=0) and not _names_repeat(keys):  # all images are of one recording
             return NameGroups(pattern, codes, found[0][0])
-        has_number = 2 * sum(map(_has_digit, names)) > len(names)
+        has_number = 2 * sum(_DIGIT.search(name) is not None for name in names) > len(names)
         if _are_groups(codes, labels, has_number=has_number) and (pattern != _FOLDER or _names_repeat(keys)):
             return NameGroups(pattern, codes, found[0][0])
     return None
@@ -209,7 +208,3 @@ def _names_repeat(keys: pa.ChunkedArray | LazyColumn) -> bool:
     names = pa.chunked_array([chunk for one in blocks for chunk in pc.replace_substring_regex(one, "^.*/", "").chunks])
     num_names: int = pc.count_distinct(names).as_py()
     return num_names * _MIN_IMAGES <= len(names)
-
-
-def _has_digit(name: str) -> bool:
-    return _DIGIT.search(name) is not None

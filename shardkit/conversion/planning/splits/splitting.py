@@ -63,29 +63,22 @@ def split_stratified(
         int32[n], indices into the ratios' order; independent of the order of the rows and of how classes are numbered.
     """
     order = np.lexsort((hashes, labels))
-    shares = _shares(hashes, labels, order, ratios)
+    shares = stratified_counts(hashes, labels, order, ratios)
     splits = np.empty(len(hashes), np.int32)
     splits[order] = np.repeat(np.tile(np.arange(len(ratios), dtype=np.int32), len(shares)), shares.ravel())
     return splits
 
 
 def stratified_counts(
-    hashes: npt.NDArray[np.uint64], labels: npt.NDArray[np.int32], ratios: Mapping[str, Fraction]
-) -> npt.NDArray[np.int64]:
-    """Return the number of examples of each label in each split; see split_stratified.
-
-    Returns:
-        int64[number of different labels, in ascending order, number of splits].
-    """
-    return _shares(hashes, labels, np.lexsort((hashes, labels)), ratios)
-
-
-def _shares(
     hashes: npt.NDArray[np.uint64],
     labels: npt.NDArray[np.int32],
     order: npt.NDArray[np.intp],
     ratios: Mapping[str, Fraction],
 ) -> npt.NDArray[np.int64]:
+    """Return int64[different labels, ascending; splits], the number of examples of each; see split_stratified.
+
+    `order` sorts the examples by label and hash.
+    """
     denominator, upto = _cumulative(ratios)
     if not len(hashes):
         return np.empty((0, len(ratios)), np.int64)

@@ -19,14 +19,10 @@ from fractions import Fraction
 
 import numpy as np
 import numpy.typing as npt
+import pyarrow.compute as pc
 
 from shardkit.conversion.planning.labels import ExampleLabels
-from shardkit.conversion.planning.splits.splitting import (
-    GOLDEN,
-    split_by_hash,
-    split_stratified,
-    stratified_counts,
-)
+from shardkit.conversion.planning.splits.splitting import GOLDEN, split_by_hash, split_stratified, stratified_counts
 from shardkit.dataset.features import NO_LABEL
 from shardkit.hashing import COLUMN_BLOCK
 
@@ -51,14 +47,15 @@ def split_atomic_groups(
     Returns:
         int32[n], indices into the ratios' order; independent of the order of the rows.
     """
-    if labels.flat is None or labels.starts is None or not len(labels.flat):
+    if labels.lists is None or not len(labels.lists.flatten()):
         if atomic_groups is None or (atomic_groups < 0).all():
             return split_stratified(hashes, labels.strata, ratios)
         return _split_single_label(hashes, labels.strata, ratios, atomic_groups)
     # Empty lists and images without a label are two more labels, so they are stratified too.
     num_labels = len(labels.classes) + 2
-    counts = np.diff(labels.starts)
-    flat = np.insert(labels.flat, labels.starts[:-1][counts == 0], num_labels - 2)
+    counts = pc.list_value_length(labels.lists).to_numpy()
+    starts = np.cumsum(counts) - counts
+    flat = np.insert(labels.lists.flatten().to_numpy(), starts[counts == 0], num_labels - 2)
     flat[flat == NO_LABEL] = num_labels - 1
     rows = np.repeat(np.arange(len(hashes)), np.maximum(counts, 1))
     totals = np.bincount(flat, minlength=num_labels)
@@ -141,7 +138,7 @@ def _split_single_label(
     hashes: npt.NDArray[np.uint64], labels: npt.NDArray[np.int32], ratios: Mapping[str, Fraction], atomic_groups: _Ints
 ) -> npt.NDArray[np.int32]:
     dense = np.unique(labels, return_inverse=True)[1].ravel().astype(np.int32)
-    quotas = stratified_counts(hashes, dense, ratios)
+    quotas = stratified_counts(hashes, dense, np.lexsort((hashes, dense)), ratios)
     grouped = np.flatnonzero(atomic_groups >= 0)
     split_of = np.empty(len(labels), np.int32)
     placed = _greedy(

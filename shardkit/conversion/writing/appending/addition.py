@@ -62,7 +62,6 @@ class Addition:
 
     @property
     def root(self) -> Folder:
-        """The dataset's folder."""
         return self.manifest.root
 
     def check_features(self, found: Mapping[str, Feature]) -> None:
@@ -83,11 +82,7 @@ class Addition:
             raise CallError(f"the feature {other[0]!r} {what} is {one}, that of SOURCE is {two}; {_OWN_DATASET}")
 
     def earlier(self, source: Source, inventory: Inventory, options: ConvertOptions) -> EarlierExamples:
-        """Return what the examples of an inventory have in common with the dataset's.
-
-        Raises:
-            AlreadyAppendedError: The inventory is that of one of the dataset's generations.
-        """
+        """Return what an inventory has in common with the dataset; AlreadyAppendedError: it is that of a generation."""
         table = planned_table(inventory, options)
         found = fingerprint(table, inventory.origin)
         readmits = self.readmit and self.manifest.withdrawn  # then the generation may lack what was removed

@@ -163,7 +163,6 @@ class Append:
     readmit: bool = False  # whether images that were removed from the dataset may come in again
 
     def run(self) -> AppendOutcome:
-        """Append the source."""
         root = self.manifest.root
         if self.manifest.is_adopted:
             problem = f"{root.url}: images are appended to converted datasets, and this one holds adopted TFRecords"

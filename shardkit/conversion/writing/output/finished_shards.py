@@ -69,7 +69,6 @@ class FinishedShard:
         return cls.of(shard, index, raw)
 
     def as_row(self) -> SummaryRow:
-        """Return the shard as a row of the file."""
         labels, counts = self.labels.astype("<i4").tobytes(), self.label_counts.astype("<i8").tobytes()
         return self.shard.model_dump_json(), self.index_bytes, labels, counts
 
@@ -77,11 +76,9 @@ class FinishedShard:
 def write_summaries(rows: Iterable[SummaryRow], plan_digest: str, fence: Fence) -> None:
     """Add the shards that this run has written to those of earlier runs of the plan."""
     known = dict.fromkeys([*_read_rows(fence.folder, plan_digest), *rows])
-    columns = zip(*known, strict=True) if known else [()] * len(_SCHEMA)
-    arrays = [pa.array(column, type_) for column, type_ in zip(columns, _SCHEMA.types, strict=True)]
-    out = io.BytesIO()
-    schema = _SCHEMA.with_metadata({_DIGEST_KEY: plan_digest.encode()})
-    pq.write_table(pa.Table.from_arrays(arrays, schema=schema), out, compression="zstd")
+    schema, out = _SCHEMA.with_metadata({_DIGEST_KEY: plan_digest.encode()}), io.BytesIO()
+    table = pa.Table.from_pylist([dict(zip(schema.names, row, strict=True)) for row in known], schema)
+    pq.write_table(table, out, compression="zstd")
     fence.write(SUMMARIES, out.getvalue())
 
 
@@ -111,11 +108,8 @@ def check_finished_shards(output: Folder, names: list[ShardName], plan_digest: s
     The proof of a shard that a run of this plan has written is that both files have the sizes in its writer's summary.
     For any other shard, its index is read: it names the plan, covers the shard, and the shard has its size.
     """
-    num_bytes = {entry.name: entry.num_bytes for entry in output.scan()}
-    known = _summarised(output, plan_digest, num_bytes)
-    return list(
-        read_many(lambda name: known.get(name.records) or check_finished_shard(output, name, plan_digest), names)
-    )
+    done = finished_shards(output, names, plan_digest)
+    return [done.get(name) or check_finished_shard(output, name, plan_digest) for name in names]
 
 
 def check_finished_shard(output: Folder, name: ShardName, plan_digest: str) -> FinishedShard:
@@ -141,15 +135,13 @@ def find_finished_shard(output: Folder, name: ShardName, plan_digest: str) -> Fi
         return None
 
 
-def finished_shards(output: Folder, names: Iterable[ShardName], plan_digest: str) -> set[ShardName]:
-    """Return the names of the shards that are done, by their summaries or else by their indexes."""
+def finished_shards(output: Folder, names: Iterable[ShardName], plan_digest: str) -> dict[ShardName, FinishedShard]:
+    """Return the shards that are done, by their summaries or else by their indexes."""
     there = {entry.name: entry.num_bytes for entry in output.scan()}
     listed = [name for name in names if name.records in there and name.index in there]
-    summarised = _summarised(output, plan_digest, there)
-    candidates = [name for name in listed if name.records not in summarised]
-    done = list(read_many(lambda name: find_finished_shard(output, name, plan_digest), candidates))
-    unfinished = {name for name, found in zip(candidates, done, strict=True) if found is None}
-    return set(listed) - unfinished
+    known = _summarised(output, plan_digest, there)
+    found = read_many(lambda name: known.get(name.records) or find_finished_shard(output, name, plan_digest), listed)
+    return {name: shard for name, shard in zip(listed, found, strict=True) if shard is not None}
 
 
 def count_written(output: Folder, num_examples: Mapping[ShardName, int], bytes_per_image: float | None = None) -> int:

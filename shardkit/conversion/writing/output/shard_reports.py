@@ -31,12 +31,10 @@ class ShardReport:
     exit_code: int = 0  # exit code of the error
 
     def to_bytes(self) -> bytes:
-        """Return the report as JSON."""
         return json.dumps(asdict(self)).encode()
 
     @classmethod
     def from_bytes(cls, raw: bytes) -> "ShardReport":
-        """Return the report that `to_bytes` wrote."""
         fields = json.loads(raw)
         rejected = tuple(Reject(*late) for late in fields.pop("rejected"))
         return cls(rejected=rejected, **fields)
@@ -54,9 +52,13 @@ def error_path(name: naming.ShardName) -> str:
 
 def late_rejects(output: Folder, plan_digest: str) -> list[Reject]:
     """Return the examples that the writers of a plan rejected, in the order of the shards' names."""
-    names = [entry.name for entry in output.scan(REPORTS)]
-    reports = [_read_report(output, name) for name in names if _is_rejects(name)]
-    return [late for report in reports if report.plan_digest == plan_digest for late in report.rejected]
+    return [late for one in _rejects(output).values() if one.plan_digest == plan_digest for late in one.rejected]
+
+
+def _rejects(output: Folder) -> dict[str, ShardReport]:
+    """Return the reports with rejects, by the shards' names without ending."""
+    names = [entry.name for entry in output.scan(REPORTS) if _is_rejects(entry.name)]
+    return {name.removesuffix(".json"): _read_report(output, name) for name in names}
 
 
 class LateRejectsCount:
@@ -115,12 +117,8 @@ def remove_stale_reports(output: Folder, finished: Iterable[naming.ShardName]) -
 
 def shards_with_rejects(output: Folder, reason: str) -> set[str]:
     """Return the names without ending of the shards whose writers rejected an example for a reason."""
-    names = [entry.name for entry in output.scan(REPORTS) if _is_rejects(entry.name)]
-    return {
-        name.removesuffix(".json")
-        for name in names
-        if any(one.reason == reason for one in _read_report(output, name).rejected)
-    }
+    found = _rejects(output)
+    return {stem for stem, report in found.items() if any(one.reason == reason for one in report.rejected)}
 
 
 def forget_shards_with_rejects(output: Folder, reason: str) -> None:
@@ -138,11 +136,7 @@ def _read_report(output: Folder, file_name: str) -> ShardReport:
     return ShardReport.from_bytes(output.read(f"{REPORTS}/{file_name}"))
 
 
-def report_rejects(task: ShardTask, rejected: Sequence[Reject], fence: Fence) -> None:
-    """Report the examples rejected while writing a shard."""
-    fence.write(rejects_path(task.name), ShardReport(fence.token, task.plan_digest, tuple(rejected)).to_bytes())
-
-
-def report_error(task: ShardTask, error: str, exit_code: int, fence: Fence) -> None:
-    """Report the error that ended the writing of a shard."""
-    fence.write(error_path(task.name), ShardReport(fence.token, task.plan_digest, (), error, exit_code).to_bytes())
+def report(task: ShardTask, fence: Fence, rejected: Sequence[Reject] = (), error: str = "", exit_code: int = 0) -> None:
+    """Report the examples rejected while writing a shard, or the error that ended it."""
+    path = error_path(task.name) if error else rejects_path(task.name)
+    fence.write(path, ShardReport(fence.token, task.plan_digest, tuple(rejected), error, exit_code).to_bytes())

@@ -109,7 +109,7 @@ def _parts(path: str) -> list[str]:
 def with_words(index: int, splits: Mapping[str, str | None]) -> PathPart:
     """Return the splits of folders; without a map if all names are words for their splits."""
     are_words = all(split and split_of_folder(name) == split for name, split in splits.items())
-    return PathPart(index, {} if are_words else splits)
+    return PathPart(index, {} if are_words else dict(sorted(splits.items())))
 
 
 def label_folders(folder: Folder, path: str, excluded: str | None) -> list[str]:

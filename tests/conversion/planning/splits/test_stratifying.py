@@ -1,6 +1,7 @@
 from fractions import Fraction
 
 import numpy as np
+import pyarrow as pa
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -19,9 +20,8 @@ def single(labels):
 
 def several(sets, num_classes):
     """Labels of examples that have these sets of classes each."""
-    starts = np.concatenate(([0], np.cumsum([len(one) for one in sets]))).astype(np.int64)
-    flat = np.array([label for one in sets for label in sorted(one)], np.int32)
-    return ExampleLabels([f"c{i}" for i in range(num_classes)], np.zeros(len(sets), np.int32), flat, starts)
+    lists = pa.array(map(sorted, sets), pa.large_list(pa.int32()))
+    return ExampleLabels([f"c{i}" for i in range(num_classes)], np.zeros(len(sets), np.int32), lists)
 
 
 def hashes_of(count, seed=0):
