@@ -129,8 +129,9 @@ class HeldPixels(_Held):
     def _room(self, count: int) -> npt.NDArray[Any]:
         num_bytes = count * self._values.itemsize * math.prod(self.shape)
         memory = np.empty(num_bytes + ALIGNMENT, np.uint8)
-        aligned: npt.NDArray[Any] = memory[-memory.ctypes.data % ALIGNMENT :][:num_bytes]
-        return aligned.view(self.dtype).reshape(count, *self.shape)
+        aligned = memory[-memory.ctypes.data % ALIGNMENT :][:num_bytes]
+        room: npt.NDArray[Any] = aligned.view(self.dtype).reshape(count, *self.shape)
+        return room
 
     def _values_of(self, records: Records) -> Iterator[tuple[_Ids, Any]]:
         return self._decode_many(_images(self._table, records))
