@@ -45,7 +45,10 @@ def with_offers(error: RefusalError | RefusedDataError, opening: Opening) -> Ref
     if isinstance(error, RefusedDataError) or not (offered or known.changes):
         error.refusal = replace(known, changes=(*known.changes, *map(_change, offered)))
         return error
-    changes = [*known.changes, *(replace(_change(one), is_further=True) for one in offered)]
+    found = [replace(_change(one), is_further=True) for one in offered]
+    first = [one for one in known.changes if "unlabelled" not in one.options]
+    last = [replace(one, is_further=True) for one in known.changes if "unlabelled" in one.options]
+    changes = [*first, *found, *last]
     asked = UnclearError(known.problem, changes, remedy=known.remedy, appendix=known.appendix)
     asked.readings = tuple(to_data(one.reading) for one in offered)
     return asked
