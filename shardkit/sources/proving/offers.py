@@ -25,6 +25,7 @@ from shardkit.sources.proving.class_names import is_made, odd_names, plain_name
 from shardkit.sources.proving.label_columns import is_other
 from shardkit.sources.proving.mask_offers import instead_of_masks
 from shardkit.sources.readings.values import (
+    Annotation,
     Column,
     Images,
     Labels,
@@ -99,8 +100,11 @@ def offers(opening: Opening, recognised: Reading | None, *, lacks_annotations: b
 
 def _of_the_same(opening: Opening, reading: Reading, paths: list[str]) -> Iterator[Offer]:
     """Yield the reading without odd folders or rival files, with names for its numbers, or with other policies."""
-    if isinstance(reading.mask, Paired):
-        yield from (Offer(*one) for one in instead_of_masks(opening, reading, reading.mask, paths))
+    for name, origin in reading.facts():
+        if isinstance(origin, Annotation):
+            yield from _of_annotations(opening, reading, name, origin)
+        elif isinstance(origin, Paired):
+            yield from (Offer(*one) for one in instead_of_masks(opening, reading, origin, paths))
     label = reading.label
     if label is None or not isinstance(label.origin, PathPart):
         return
@@ -146,6 +150,26 @@ def _of_the_same(opening: Opening, reading: Reading, paths: list[str]) -> Iterat
             for first in (None, min(map(int, names))) if ending(path) == ".txt" else (None,):
                 named = replace(reading, label=replace(label, names=path, first=first))
                 yield Offer(named, f"{printable(path)} names the numbers")
+
+
+def _of_annotations(opening: Opening, reading: Reading, fact: str, origin: Annotation) -> Iterator[Offer]:
+    """Yield each file of annotations alone, the files of another folder, and policies for images without any."""
+
+    def with_files(files: tuple[str, ...]) -> Reading:
+        other = replace(origin, files=files)
+        if fact == "label" and reading.label is not None:
+            return replace(reading, label=replace(reading.label, origin=other))
+        return replace(reading, boxes=other) if fact == "boxes" else replace(reading, mask=other)
+
+    if 1 < len(origin.files) <= _MAX_SHOWN:
+        for path in origin.files:
+            yield Offer(with_files((path,)), f"only {printable(path)}")
+    if len(origin.files) == 1 and "*" in origin.files[0]:
+        folder, kind = parent_of(origin.files[0]), ending(origin.files[0])
+        walk = itertools.islice(files_below(opening.folder, ""), _MAX_IMAGES)
+        others = {parent_of(path) for path, entry in walk if ending(entry.name) == kind} - {folder}
+        for other in sorted(others)[:_MAX_SHOWN] if folder.strip("*/") else ():
+            yield Offer(with_files((f"{other}/*{kind}",)), f"the annotations are those in {printable(other)}/")
 
 
 def _ignoring(reading: Reading, globs: Sequence[str]) -> Reading:
