@@ -201,8 +201,8 @@ def _find_column(title: str, values: Sequence[Any], names: ImageNames, *, of_few
         return {}
     found = {}
     for i, text in texts.items():
-        # A number without ending is a file's name only in a column that is called so.
-        by_stem = is_called_so or not text.strip().isdigit()
+        # A number without ending and without zeros before it is a file's name only in a column that is called so.
+        by_stem = is_called_so or not text.strip().isdigit() or text.strip()[:-1].startswith("0")
         if (one := names.find(text, by_stem=by_stem)) is not None:
             found[i] = one
     if of_few and all(is_image(written_path(text)) for text in distinct):
