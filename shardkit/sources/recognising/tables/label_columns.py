@@ -43,8 +43,10 @@ def find_labels(
     options: SourceOptions,
     read_all: ReadAll,
     source: str,
+    *,
+    is_asked: bool,
 ) -> Labels:
-    """Decide which columns are labels, and how they are read."""
+    """Decide which columns are labels, and how they are read; `is_asked`: a question has a reading for each column."""
     free = [i for i, name in enumerate(file.columns) if name and i != image and i not in taken]
     usual = [i for i in named_like(file.columns, LABEL_COLUMNS) if i in free]
     likely = [i for i in named_like(file.columns, LIKELY_LABEL_COLUMNS) if i in free and i not in usual]
@@ -77,7 +79,12 @@ def find_labels(
     likely = [i for i, one in profiles.items() if one.num_distinct > 1 and one.may_be_label and _fits(one, options)]
     if len(likely) == 1 and are_classes(profiles[likely[0]]):  # and no other column may be the label
         return decide_labels(file, prefix, (likely[0],), options, read_all, source)
-    raise _none(file, prefix, free, options, may_choose=bool(likely))
+    error = _none(file, prefix, free, options, may_choose=bool(likely))
+    names = [file.columns[i] for i, one in profiles.items() if one.may_be_label and _fits(one, options)]
+    if is_asked or not names or (isinstance(error, RefusalError) and error.refusal.changes):
+        raise error
+    choices = [Choice({"label_columns": (name,)}, f"the label is in column {name!r}") for name in names]
+    raise refuse(str(error), source, choices[:_MAX_CHOICES])
 
 
 def are_classes(profile: Profile) -> bool:

@@ -53,7 +53,7 @@ def find_columns(
         image = _named(file, options.image_column)
     else:
         image = _find_image(file, prefix, place, source or file.url)
-    return find_other_columns(image, file, prefix, options, read_all, source=source)
+    return find_other_columns(image, file, prefix, options, read_all, source=source, is_asked=True)
 
 
 def find_other_columns(
@@ -65,8 +65,9 @@ def find_other_columns(
     *,
     usual_splits: bool = True,
     source: str | None = None,
+    is_asked: bool = False,
 ) -> Columns:
-    """Decide the roles of the columns other than the column of images."""
+    """Decide the roles of the columns other than the column of images; see `find_labels`."""
     chosen = tuple(_named(file, name) for name in options.label_columns)
     if not chosen and not named_like(file.columns, LABEL_COLUMNS) and USUAL_OBJECTS & {*map(plain, file.columns)}:
         msg = (
@@ -84,7 +85,8 @@ def find_other_columns(
         labels = decide_labels(file, prefix, chosen, options, read_all, where)
     else:
         of_name = file.joined if isinstance(file, JoinedNames) else ()
-        labels = find_labels(file, prefix, image, {split, group, *of_name}, options, read_all, where)
+        taken = {split, group, *of_name}
+        labels = find_labels(file, prefix, image, taken, options, read_all, where, is_asked=is_asked)
     if split in {image, *labels.columns}:
         split = None
     roles = {image, *labels.columns, split, group}
