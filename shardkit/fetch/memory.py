@@ -130,7 +130,8 @@ class HeldPixels(_Held):
         num_bytes = count * self._values.itemsize * math.prod(self.shape)
         memory = np.empty(num_bytes + ALIGNMENT, np.uint8)
         aligned = memory[-memory.ctypes.data % ALIGNMENT :][:num_bytes]
-        return aligned.view(self.dtype).reshape(count, *self.shape)
+        room: npt.NDArray[Any] = aligned.view(self.dtype).reshape(count, *self.shape)
+        return room
 
     def _values_of(self, records: Records) -> Iterator[tuple[_Ids, Any]]:
         return self._decode_many(_images(self._table, records))

@@ -1,4 +1,4 @@
-"""A claim: a file that names images, and what it says about them."""
+"""What the files beside the images say: those that a source is read with, and claims, which say what a file names."""
 
 import posixpath
 from dataclasses import dataclass
@@ -6,8 +6,11 @@ from typing import Literal
 
 from shardkit.naming import counted, printable
 
+Use = Literal["labels", "splits", "class names", "masks"]
+
 # How the names in the file and the images' paths agree.
 Form = Literal["path", "end of the path", "name", "name without ending"]
+
 Gives = Literal["labels", "splits", "nothing", "unknown"]
 
 
@@ -44,3 +47,11 @@ class Claim:
             return f"{printable(self.path)}, like {others} next to it, has the name of an image"
         named = f"{self.num_named:,} of {counted(self.num_images, 'image')}" if self.is_whole else "images"
         return f"{printable(self.path)} names {named} by the {self.form}"
+
+
+@dataclass(frozen=True, slots=True)
+class UsedFile:
+    """A file, besides the images, that a source is read with."""
+
+    path: str  # the file, below the source's folder; a glob such as `labels/*.txt` for a file of each image
+    gives: Use  # what it says about the images

@@ -23,8 +23,6 @@ class Opening:
     # The output folder, which is not listed if it is inside the source; None if there is none
     output: Folder | None = None
     work: Folder | None = None  # folder for images that listing has to unpack; None if there is none
-    # Of several sources, the folder of each in the tree and the source as the user gave it
-    given: tuple[tuple[str, str], ...] = ()
     left_out: tuple[str, ...] = ()  # globs of what is not read, which `folder` hides; see `class_tree.Without`
 
     @property

@@ -10,11 +10,10 @@ import pyarrow as pa
 
 from shardkit.errors import ShardkitError
 from shardkit.reject_reasons import BAD_NAME
-from shardkit.sources.claim import Claim
+from shardkit.sources.claim import Claim, UsedFile
 from shardkit.sources.columns import LISTING_SCHEMA, MAX_OBJECTS, OBJECTS
 from shardkit.sources.file_names import encodable_path
 from shardkit.sources.readings.values import Reading
-from shardkit.sources.used_files import UsedFile
 from shardkit.storage import Entry, Folder
 
 NO_ANNOTATION = "no annotation: "  # begins the message of a rejected image that may be an example without objects

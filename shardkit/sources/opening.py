@@ -28,9 +28,8 @@ from shardkit.sources.proving.evidence import Evidence
 from shardkit.sources.proving.proof import doubts
 from shardkit.sources.recognising.accounting import accounted
 from shardkit.sources.recognising.archives_in_folders import archive_names, only_archive, unpacked_names, with_archives
-from shardkit.sources.recognising.detecting import function_of, recognising_layouts
-from shardkit.sources.recognising.layout_of_file import layout_of_file
-from shardkit.sources.recognising.only_folders import top_of
+from shardkit.sources.recognising.detecting import function_of, layout_of_file, recognising_layouts
+from shardkit.sources.recognising.only_folders import top_of, without_wrappers
 from shardkit.sources.recognising.several_sources import (
     NamedSource,
     are_datasets,
@@ -40,13 +39,10 @@ from shardkit.sources.recognising.several_sources import (
     mount_sources,
     named_source,
     no_source,
-    places_of,
 )
-from shardkit.sources.recognising.uniting import whole_or_united
 from shardkit.sources.recognising.unmarked_folders import open_unmarked_folder
 from shardkit.sources.recognising.unmarked_tables import IsReadWithout
 from shardkit.sources.recognising.wrapped_source import NotedSource, from_top, innermost, with_archive_problems
-from shardkit.sources.recognising.wrappers import without_wrappers
 from shardkit.sources.repeated_boxes import WithoutRepeatedBoxes
 from shardkit.sources.walking import children, is_folder, join, listing_once
 from shardkit.storage import Folder, open_folder, os_errors_as
@@ -118,12 +114,11 @@ def _recognised(
                 source, left_out = _open_without_others(opening, globs, partial(_open_one, unpacker))
             else:
                 tree = mount_sources(sources, unpacker, opening.output)
-                given = places_of(sources)
-                opening = replace(opening, folder=tree, options=replace(options, also=()), given=given)
+                opening = replace(opening, folder=tree, options=replace(options, also=()))
                 source, left_out = _open_without_others(opening, globs, partial(_open_several, sources, tree))
     except (RefusalError, RefusedDataError) as error:
         if is_unasked(options):
-            raise with_offers(error, opening) from error
+            raise with_offers(error, _of_file(opening) if is_one else opening) from error
         raise
     found, asked = innermost(source), opening
     if isinstance(found, ReadingSource):
@@ -135,6 +130,14 @@ def _recognised(
     if is_unasked(options):
         refuse_doubtful(source, asked, globs, left_out)
     return source, left_out
+
+
+def _of_file(opening: Opening) -> Opening:
+    """Return the opening of a file that is SOURCE as one in its folder; that of a folder or archive as it is."""
+    entry, (above, _, name) = opening.folder.stat(""), opening.url.rstrip("/").rpartition("/")
+    if entry is None or entry.is_folder or is_archive(name):
+        return opening
+    return replace(opening, folder=open_folder(above or ("/" if opening.url.startswith("/") else ".")), paths=(name,))
 
 
 def is_unasked(options: SourceOptions) -> bool:
@@ -215,8 +218,9 @@ def _open_one(unpacker: Unpacker, opening: Opening, globs: tuple[IgnoreGlob, ...
             return _open_tree(tree, opening, globs)
         source = _open_tree(tree if excluded is None else tree.without(excluded), opening, globs)
         return NotedSource(source.folder, source, f"; with what is in {unpacked_names(tree)}", source.folder)
-    above, _, name = url.rstrip("/").rpartition("/")
-    parent = open_folder(above or ("/" if url.startswith("/") else "."))
+    name = url.rstrip("/").rpartition("/")[2]
+    of_file = _of_file(opening)
+    parent = of_file.folder if of_file.paths else open_folder(url.rstrip("/").rpartition("/")[0] or "/")
     is_shard = layout != "unlabelled" and is_tar(name) and (layout == "webdataset" or holds_samples(parent, name))
     if is_archive(name) and layout != "webdataset" and not is_shard:
         whole = with_archives(unpacker.open(parent, name), unpacker)
@@ -260,7 +264,7 @@ def _open_tree(tree: Folder, opening: Opening, globs: tuple[IgnoreGlob, ...]) ->
 
 
 def _open_as_it_is(tree: Folder, opening: Opening, globs: tuple[IgnoreGlob, ...]) -> Source:
-    source = whole_or_united(replace(opening, folder=_hiding(tree, globs, _above(tree))), _open_folder, _recognise)
+    source = _open_folder(replace(opening, folder=_hiding(tree, globs, _above(tree))))
     inner = source.folder.inner if isinstance(source.folder, FilteredFolder) else source.folder
     archive = inner if isinstance(inner, ArchiveFolder | MountedFolder) else tree
     return with_archive_problems(source, archive) if isinstance(archive, ArchiveFolder | MountedFolder) else source

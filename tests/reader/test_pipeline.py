@@ -17,6 +17,8 @@ from .conftest import COUNTS, assert_same, datasets_of_workers, global_batches, 
 
 NUM_EXAMPLES = sum(COUNTS.values())
 BATCH = 16
+# Workers, and replicas of each.
+LAYOUTS = [(1, 16), (2, 2), (1, 2), (2, 1), (4, 2), (8, 1)]
 
 
 def train(dataset, **changed):
@@ -41,6 +43,17 @@ def started(on_one_worker):
     """The same; `start_step` may be assigned."""
     yield on_one_worker
     on_one_worker[0].start_step.assign(0)
+
+
+@pytest.mark.slow  # the golden workers are (2, 2); tests/fetch/test_inputs.py has any number, in NumPy
+@pytest.mark.parametrize(("num_workers", "replicas"), LAYOUTS)
+def test_any_number_of_workers_and_replicas_gives_the_same_batches_and_pixels(
+    noise, undisturbed, num_workers, replicas
+):
+    dataset_fn = train(noise, images=Images((6, 6), augment="imagenet"), seed=3)
+    found = list(global_batches(dataset_fn, 25, num_workers, replicas))  # 25 * 16 > 307: over the border of an epoch
+    for one, other in zip(found, undisturbed, strict=False):
+        assert_same(one, other)
 
 
 def test_start_step_gives_what_skipping_gives(started, undisturbed):

@@ -6,10 +6,9 @@ from dataclasses import dataclass
 import pyarrow as pa
 
 from shardkit.conversion.inventory.parts import ListingTotals, Thumbnails
-from shardkit.sources.claim import Claim
+from shardkit.sources.claim import Claim, UsedFile
 from shardkit.sources.listing import Source
 from shardkit.sources.readings.values import Reading
-from shardkit.sources.used_files import UsedFile
 
 
 @dataclass(frozen=True, slots=True)

@@ -32,10 +32,9 @@ from shardkit.hashing import canonical_json, hash64_column, sha256_hex
 from shardkit.options.groups import ConvertOptions
 from shardkit.options.values import AUTO_SCALE
 from shardkit.options.words import named
-from shardkit.sources.claim import Claim
+from shardkit.sources.claim import Claim, UsedFile
 from shardkit.sources.columns import GROUP, IS_UNLABELLED, LAST_CLASS, LINE, NUM_CLIPPED, TRAITS
 from shardkit.sources.readings.text import to_data
-from shardkit.sources.used_files import UsedFile
 
 PLAN_VERSION = 3
 

@@ -11,8 +11,11 @@ from shardkit.conversion.planning.plan import Plan
 from shardkit.conversion.writing.appending.addition import Addition
 from shardkit.conversion.writing.job import Engine, InventoryTask, take_inventory_in_threads
 from shardkit.conversion.writing.steps import plan_inventory
+from shardkit.layouts import layout_of_title
+from shardkit.naming import counted, printable
 from shardkit.options.call import Call
 from shardkit.options.groups import ConvertOptions
+from shardkit.options.words import named
 from shardkit.parallel.for_each import Guard, watched
 from shardkit.parallel.progress import ProgressListener
 from shardkit.parallel.reports import work_folder
@@ -20,8 +23,9 @@ from shardkit.parallel.run_token import Run, claimed
 from shardkit.parallel.threads import ThreadExecutor
 from shardkit.sources import Source, SourceOptions
 from shardkit.sources.opening import open_source
-from shardkit.sources.recognising.explaining import explained
 from shardkit.storage import Folder
+
+_SHOWN = 2  # files
 
 
 def take_inventory(
@@ -80,6 +84,42 @@ def planned_source(
             earlier = addition.earlier(source, inventory, options)
         plan = plan_inventory(inventory, options, listener, call, earlier, is_explicit=is_explicit)
         if explain:
-            reasons = explained(source, source_options, plan.num_examples, len(plan.classes))
+            reasons = _explained(source, source_options, plan.num_examples, len(plan.classes))
             plan = replace(plan, layout_reasons=reasons)
         yield source, plan
+
+
+def _explained(source: Source, options: SourceOptions, num_images: int, num_classes: int) -> tuple[str, ...]:
+    """Return why a source is read as its layout, and a sentence for each of the first files that are not used."""
+    chosen = layout_of_title(source.layout)
+    because = f"{_asked_for(options)}{_evidence(source, num_images, num_classes)}"
+    unused = [f"not used: {one.sentence}; {one.why}" for one in source.claims if not one.is_used]
+    return (f"chosen: {chosen or source.layout}, because {because}", *unused[:_SHOWN])
+
+
+def _asked_for(options: SourceOptions) -> str:
+    """Return the clause for a layout that the user named, ending with ': '; '' if shardkit detected it."""
+    if options.layout == "unlabelled":
+        return f"{named('unlabelled', True)} asks for it: "
+    if options.layout is not None:
+        return f"{named('layout', options.layout)} asks for it: "
+    return "" if options.label_pattern is None else f"{named('label_pattern')} asks for it: "
+
+
+def _evidence(source: Source, num_images: int, num_classes: int) -> str:
+    images = counted(num_images, "image")
+    if claims := [one.sentence for one in source.claims if one.is_used]:
+        return _shortened(claims)
+    if files := source.used_files:
+        return f"{_shortened([f'{printable(one.path)} gives {one.gives}' for one in files])}, for {images}"
+    layout = layout_of_title(source.layout)
+    if layout == "class-folders":
+        return f"folders give {images} and {counted(num_classes, 'class')}"
+    if layout == "file-names":
+        return f"the names of {images} give {counted(num_classes, 'class')}"
+    return f"it reads {images}"
+
+
+def _shortened(phrases: list[str]) -> str:
+    more = len(phrases) - _SHOWN
+    return " and ".join(phrases[:_SHOWN]) + (f", and so do {counted(more, 'more file')}" if more > 0 else "")

@@ -7,10 +7,10 @@ from itertools import islice
 from shardkit.errors import DataError
 from shardkit.naming import counted, first_of, printable
 from shardkit.options.words import named
+from shardkit.sources.claim import Use, UsedFile
 from shardkit.sources.file_names import ending
 from shardkit.sources.ignoring.filtered_folder import IgnoreGlob
 from shardkit.sources.readings.values import Annotation, Reading, files_of
-from shardkit.sources.used_files import Use, UsedFile
 from shardkit.sources.walking import files_below, is_image, join, parent_of
 from shardkit.storage import Folder
 

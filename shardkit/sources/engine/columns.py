@@ -9,7 +9,7 @@ import pyarrow as pa
 
 from shardkit.naming import IMAGE_ENDINGS
 from shardkit.reject_reasons import BAD_LINE, BAD_SPLIT, NO_LABEL
-from shardkit.sources.columns import GROUP, LINE, LISTING_SCHEMA, UNMEASURED, feature_field
+from shardkit.sources.columns import GROUP, UNMEASURED, feature_field
 from shardkit.sources.engine.labels.reading import Labels
 from shardkit.sources.file_names import ending, is_ignored
 from shardkit.sources.formats.column_names import is_discard, split_of_text
@@ -39,10 +39,6 @@ class Columns:
     holds_text: bool  # whether every value is text, as in CSV files
     # The splits that numbers in the column of splits stand for; {} if it holds names
     split_numbers: Mapping[str, str] = field(default_factory=dict)
-
-    @property
-    def schema(self) -> pa.Schema:
-        return pa.schema([*LISTING_SCHEMA, LINE, *self.fields])
 
     @property
     def fields(self) -> list[pa.Field]:

@@ -5,7 +5,6 @@ SKU   Category
 P07   healthy      P07/left_001.png, P07/left_002.png
 """
 
-import itertools
 import posixpath
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -19,9 +18,6 @@ from shardkit.sources.walking import files_below
 from shardkit.storage import Folder
 
 _SEPARATOR = re.compile(r"[._ ()-]+")
-_MIN_SHARE = 1 / 2  # of the records and of the images that belong together
-_NUM_IMAGES = 10_000  # that decide
-_MIN_CHARACTERS = 2  # of a value that names begin with
 
 
 def described_images(folder: Folder, texts: Iterable[str]) -> dict[str, list[str]]:
@@ -49,36 +45,6 @@ def values_of(file: TableFile, column: int) -> Iterator[str]:
     for record in file.all_records(frozenset({column})):
         if record.problem is None and record.values[column] not in (None, ""):
             yield str(record.values[column])
-
-
-def describing_column(file: TableFile, folder: Folder) -> str:
-    """Return the column of a table whose values are each about several images below a folder; '' for none.
-
-    No value repeats, and most of the records and of the images belong together, judging by the first images.
-    """
-    images = [*itertools.islice(_images(folder), _NUM_IMAGES)]
-    for i, title in enumerate(file.columns):
-        texts = [*values_of(file, i)] if title else []
-        keys = {name_key(text.strip()) for text in texts}
-        if len(texts) < 2 or len(keys) < len(texts) or min(map(len, keys)) < _MIN_CHARACTERS:
-            continue
-        found = [paths for paths in _described(images, texts).values() if paths]
-        num_found = sum(map(len, found))
-        are_most = num_found >= _MIN_SHARE * len(images)
-        are_most &= len(found) >= _MIN_SHARE * len(texts) or len(images) == _NUM_IMAGES
-        if are_most and num_found > len(found) > 1 and not _are_channels(found):
-            return title
-    return ""
-
-
-def _are_channels(found: Sequence[Sequence[str]]) -> bool:
-    """Return whether all records have images with the same words at their ends, such as ``_red`` and ``_green``."""
-    ends = {frozenset(_last_word(posixpath.splitext(path)[0]) for path in paths) for paths in found}
-    return len(ends) == 1 and not any(end.isdigit() for end in next(iter(ends)))
-
-
-def _last_word(stem: str) -> str:
-    return _SEPARATOR.split(stem.rstrip("()"))[-1]
 
 
 def _key_of(path: str, keys: Mapping[str, Any]) -> str | None:

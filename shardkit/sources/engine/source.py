@@ -10,6 +10,7 @@ import pyarrow as pa
 
 from shardkit.errors import DataError
 from shardkit.naming import printable
+from shardkit.sources.claim import Claim, UsedFile
 from shardkit.sources.columns import IS_UNLABELLED, LISTING_SCHEMA, OBJECTS
 from shardkit.sources.engine.accounting import Accounting, check_accounts, files_and_uses
 from shardkit.sources.engine.drivers import Complete, Driver, RestPart
@@ -28,7 +29,6 @@ from shardkit.sources.listing import BadRecord, Listing, ListingRow, Source, bat
 from shardkit.sources.readings.flags import fact_text, folder_levels
 from shardkit.sources.readings.values import Annotation, Listed, Origin, Paired, Reading, files_of
 from shardkit.sources.unlisted_images import NamedImages, count_unlisted_images, count_unnamed
-from shardkit.sources.used_files import UsedFile
 from shardkit.sources.walking import files_below, is_image, join
 from shardkit.storage import Entry, Folder
 
@@ -51,6 +51,7 @@ class ReadingSource(Source):
     remark: str = ""  # what the user should know besides, beginning with ';'; '' for nothing
     class_names: tuple[str, ...] | None = None  # class names in label order, if the reading has them
     is_kept: bool = True  # whether a later delivery can be read by the reading, so that a dataset keeps it
+    claims: tuple[Claim, ...] = ()  # what the files in SOURCE that name images say about them
     unlabelled: tuple[IgnoreGlob, ...] = ()  # globs of images that have no label on purpose, if nothing gives them one
 
     @property

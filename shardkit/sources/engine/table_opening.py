@@ -13,7 +13,7 @@ from shardkit.sources.engine.column_labels import options_of, read_labels
 from shardkit.sources.engine.columns import Columns
 from shardkit.sources.engine.joined_names import JoinedNames
 from shardkit.sources.engine.labels.reading import Labels as ColumnLabels
-from shardkit.sources.engine.lookup import refuse_lost_zeros
+from shardkit.sources.engine.lost_zeros import refuse_lost_zeros
 from shardkit.sources.engine.matching import Matching, Naming, Strip, find_matching
 from shardkit.sources.engine.split_columns import assigns_splits
 from shardkit.sources.engine.tables import Tables

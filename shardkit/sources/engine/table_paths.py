@@ -2,11 +2,10 @@
 
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
 
-from shardkit.errors import CallError, DataError
+from shardkit.errors import DataError
 from shardkit.naming import PLAIN_PATH, relative_path_problem
 from shardkit.reject_reasons import BAD_PATH
 from shardkit.sources.engine.prefixes import (
@@ -24,13 +23,6 @@ from shardkit.storage import Folder, open_folder
 
 _URL = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*)://")
 _MAX_PATH = 4096  # characters: Linux's PATH_MAX; object stores allow 1,024 bytes
-
-
-class NumberedPath(NamedTuple):
-    """The line of a record, and its image path."""
-
-    line: int
-    path: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,8 +90,8 @@ def build_keys(
     source: str,
     table_folder: Folder,
     options: SourceOptions,
-    first: list[NumberedPath],
-    all_paths: Callable[[], Iterable[NumberedPath]],
+    first: Sequence[str],
+    all_paths: Callable[[], Iterable[str]],
 ) -> tuple[Folder, KeyBuilder]:
     """Return the folder that keys start at, and how keys are built.
 
@@ -111,18 +103,23 @@ def build_keys(
     if options.root is not None:
         folder = open_folder(options.root)
         return folder, KeyBuilder(root_of(folder), table_folder=start, prefixes=prefixes)
-    first = [NumberedPath(line, replace_prefix(path, prefixes)) for line, path in first]
-    kinds = Counter(_kind(path) for _, path in first)
-    kind, count = kinds.most_common(1)[0]
-    if 2 * count <= len(first):
-        raise _mixed(source, first)
-    mapped = (replace_prefix(path, prefixes) for _, path in all_paths())
+    first = [replace_prefix(path, prefixes) for path in first]
+    [(kind, num)] = Counter(map(_kind, first)).most_common(1)
+    if 2 * num <= len(first):
+        one, other, *_ = {_kind(path): path for path in first}.values()
+        msg = (
+            f"{source}: it names {shown(one)} and {shown(other)}; paths of a table are all relative, all absolute, or "
+        )
+        raise DataError(f"{msg}or all in one bucket")
+    mapped = (replace_prefix(path, prefixes) for path in all_paths())
     if kind is None:
-        resolved = [(path, _resolved(path, start)) for _, path in first]
-        upwards = [(path, leads) for path, leads in resolved if leads and not leads.startswith(start)]
-        if 2 * len(upwards) > len(first):
+        upwards = {path: leads for path in first if (leads := _resolved(path, start)) and not leads.startswith(start)}
+        if 2 * len(upwards) > len({*first}):
             all_resolved = (_resolved(path, start) or start + path for path in mapped if _kind(path) is None)
-            raise _refuse_upwards(source, *upwards[0], _common_folder(all_resolved))
+            path, leads = next(iter(upwards.items()))
+            problem = f"{source}: paths such as {shown(path)} point outside the table's folder, to {shown(leads)}"
+            root = _common_folder(all_resolved)
+            raise refuse(problem, source, [Choice({"root": root}, "all images are below this folder")])
         return table_folder, KeyBuilder(start, table_folder=start, prefixes=prefixes)
     of_kind = (absolute_form(path) or "" for path in mapped if _kind(path) == kind)
     folder = open_folder(_common_folder(path for path in of_kind if "/../" not in path))  # others are rejected later
@@ -156,11 +153,6 @@ def _resolved(path: str, start: str) -> str | None:
     return f"{scheme}{separator}{'/'.join(parts)}/{rest}"
 
 
-def _refuse_upwards(source: str, path: str, leads: str, root: str) -> CallError:
-    problem = f"{source}: paths such as {shown(path)} point outside the table's folder, to {shown(leads)}"
-    return refuse(problem, source, [Choice({"root": root}, "all images are below this folder")])
-
-
 def root_of(folder: Folder) -> str:
     """Return a folder's URL with one '/' at its end."""
     return folder.url.rstrip("/") + "/"
@@ -169,17 +161,9 @@ def root_of(folder: Folder) -> str:
 def _kind(path: str) -> str | None:
     """Return None for a relative path, '/' for a local one, and ``s3://bucket`` for a path in a bucket.
 
-    A path of Windows is a relative one here: `image_folder` refuses a table of them.
+    A path of Windows is a relative one here.
     """
     absolute = absolute_form(path)
     if absolute is None:
         return None
     return "/" if absolute.startswith("/") else "/".join(absolute.split("/")[:3])
-
-
-def _mixed(url: str, first: list[NumberedPath]) -> DataError:
-    one, other = sorted({_kind(one.path): one for one in reversed(first)}.values())[:2]
-    return DataError(
-        f"{url}: line {one.line} names {shown(one.path)} and line {other.line} {shown(other.path)}; paths of a table "
-        "are all relative, all absolute, or all in one bucket"
-    )

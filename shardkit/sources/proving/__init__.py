@@ -5,7 +5,6 @@
 | `evidence` | what there is: examples as the reading lists them, files that it leaves |
 | `proof` | all doubts about a reading: liberties, what is left over |
 | `class_trees`, `class_names`, `label_columns`, `words` | doubts about folders, names of classes, columns |
-| `silent_files` | which files say nothing about the images |
 | `offers` | other readings that may be meant |
 | `asking` | the question, with readings that account for every file |
 

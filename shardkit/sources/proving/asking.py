@@ -26,14 +26,7 @@ _SHOWN = 3  # doubts
 
 
 def question(found: Evidence, opening: Opening, recognised: Reading, doubts: Sequence[str]) -> UnclearError:
-    """Return the question about a source that was recognised.
-
-    Args:
-        found: What there is in it.
-        opening: SOURCE, with its archives as folders.
-        recognised: How it was recognised.
-        doubts: Why it was not read at once, as clauses.
-    """
+    """Return the question about a source, with its archives as folders, that was recognised; the doubts say why."""
     _, _, how = found.source.describe().partition(": read as ")
     how = how.partition("; note: ")[0]
     problem = f"{printable(opening.url)}: shardkit would read it as {how}, and asks first, because "
@@ -52,7 +45,10 @@ def with_offers(error: RefusalError | RefusedDataError, opening: Opening) -> Ref
     if isinstance(error, RefusedDataError) or not (offered or known.changes):
         error.refusal = replace(known, changes=(*known.changes, *map(_change, offered)))
         return error
-    changes = [*known.changes, *(replace(_change(one), is_further=True) for one in offered)]
+    found = [replace(_change(one), is_further=True) for one in offered]
+    first = [one for one in known.changes if "unlabelled" not in one.options]
+    last = [replace(one, is_further=True) for one in known.changes if "unlabelled" in one.options]
+    changes = [*first, *found, *last]
     asked = UnclearError(known.problem, changes, remedy=known.remedy, appendix=known.appendix)
     asked.readings = tuple(to_data(one.reading) for one in offered)
     return asked
@@ -83,8 +79,9 @@ def _change(offer: Offer) -> Change:
 
 def accounting_for_all(opening: Opening, reading: Reading) -> Reading:
     """Return a reading that leaves out what it does not explain."""
-    if opening.file is not None:
-        return reading
+    if opening.file is not None:  # images that the file does not name are no part of it
+        is_ignored = reading.images.unnamed == "ignore"
+        return replace(reading, images=replace(reading.images, unnamed="reject")) if is_ignored else reading
     names = [reading.label.names] if reading.label else []
     accounting = Accounting(
         [*filter(None, names), *(path for _, origin in reading.facts() for path in files_of(origin))]

@@ -32,35 +32,22 @@ _FEW = 12  # examples
 
 @dataclass
 class Evidence:
-    """A source as it was recognised.
-
-    Attributes:
-        source: The source.
-        reading: How it is read.
-        tree: SOURCE, with archives as folders; the folder around it if it is a file.
-        is_file: Whether it is a file.
-        options: The user's options.
-        keys: Paths of the examples below the reading's root.
-        labels: Their labels; None for those that have none, or no single class.
-        splits: Their splits.
-        rejected: Number of rows that are rejected while listing, by the code of the reason.
-        skipped: Number of files that are left out, by a phrase.
-        features: Values of further columns of tables, by name.
-        is_whole: Whether all examples are here.
-    """
+    """A source as it was recognised."""
 
     source: Source
     reading: Reading
-    tree: Folder
-    is_file: bool
+    tree: Folder  # SOURCE, with archives as folders; the folder around it if it is a file
+    is_file: bool  # whether it is a file
     options: SourceOptions
-    keys: list[str] = field(default_factory=list)
+    keys: list[str] = field(default_factory=list)  # paths of the examples below the reading's root
+    # Their labels; None for those that have none, or no single class
     labels: list[str | None] = field(default_factory=list)
     splits: list[str | None] = field(default_factory=list)
+    # Number of rows that are rejected while listing, by the code of the reason
     rejected: Counter[str] = field(default_factory=Counter)
-    skipped: Counter[str] = field(default_factory=Counter)
-    features: dict[str, list[Any]] = field(default_factory=dict)
-    is_whole: bool = True
+    skipped: Counter[str] = field(default_factory=Counter)  # number of files that are left out, by a phrase
+    features: dict[str, list[Any]] = field(default_factory=dict)  # values of further columns of tables, by name
+    is_whole: bool = True  # whether all examples are here
 
     @classmethod
     def of(cls, source: Source, reading: Reading, opening: Opening) -> "Evidence":

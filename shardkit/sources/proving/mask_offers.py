@@ -11,8 +11,8 @@ from shardkit.sources.ignoring.filtered_folder import FilteredFolder, IgnoreGlob
 from shardkit.sources.readings.paths import below
 from shardkit.sources.readings.values import Labels, Paired, PathPart, Reading
 from shardkit.sources.recognising.folders.masks.class_names import find_palette
+from shardkit.sources.recognising.folders.masks.layout import reading_of
 from shardkit.sources.recognising.folders.masks.pairs import find_pairs
-from shardkit.sources.recognising.folders.masks.reading import reading_of
 
 _MAX_OTHERS = 3
 _MAX_SHOWN = 3

@@ -6,6 +6,7 @@ Each is a reading that the engine executes and that is planned before it is show
 import itertools
 import posixpath
 import re
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -16,11 +17,11 @@ from shardkit.options.values import Match
 from shardkit.sources.claim import Form
 from shardkit.sources.context import Opening
 from shardkit.sources.engine.split_words import split_of_name
-from shardkit.sources.file_names import ending
+from shardkit.sources.file_names import ending, stem_of
 from shardkit.sources.formats.column_names import LABEL_COLUMNS, LIKELY_LABEL_COLUMNS, SPLIT_COLUMNS, named_like
 from shardkit.sources.formats.tables.opening import TABLE_ENDINGS, open_table_file
 from shardkit.sources.options import SourceOptions
-from shardkit.sources.proving.class_names import is_made, odd_names
+from shardkit.sources.proving.class_names import is_made, odd_names, plain_name
 from shardkit.sources.proving.label_columns import is_other
 from shardkit.sources.proving.mask_offers import instead_of_masks
 from shardkit.sources.readings.values import (
@@ -46,6 +47,7 @@ from shardkit.sources.walking import files_below, is_image, parent_of
 _MAX_IMAGES = 20_000  # whose paths are looked at
 _MAX_TABLES = 4
 _MAX_SHOWN = 3
+_MAX_LOOSE = 8  # images above folders of classes, such as contact sheets
 _MIN_FIELDS = 3  # of names with a quantity: others are a word and a number of the image
 _MAX_DIGITS = 5  # of a quantity
 _FEW = 5  # records of a table of corrections
@@ -57,31 +59,22 @@ _MATCHES: dict[Form, Match] = {
 }
 _SEPARATOR = re.compile(r"[ _.-]")
 _MARKS = frozenset({"0", "1", "0.0", "1.0", "True", "False", "true", "false", "yes", "no", ""})
+_UNCERTAIN = frozenset({"-1", "-1.0"})
+_MINUS_ONE = {"negative": "; -1 is 0", "positive": "; -1 is 1", "drop": "; without images that have a -1"}
 _OF_BOXES = re.compile(r"[xywh][0-9]?|(?:x|y|b?box)[_ -]?(?:min|max|cent(?:er|re)|[0-9])|width|height", re.IGNORECASE)
 _NAMES = ("class", "label", "name", "categor", "legend", "klasse", "clase", "classe")  # of files with names of classes
 
 
 @dataclass(frozen=True, slots=True)
 class Offer:
-    """A reading that may be meant.
-
-    Attributes:
-        reading: The reading.
-        meaning: What it means, in a few words.
-    """
+    """A reading that may be meant."""
 
     reading: Reading
-    meaning: str
+    meaning: str  # what it means, in a few words
 
 
 def offers(opening: Opening, recognised: Reading | None, *, lacks_annotations: bool = False) -> Iterator[Offer]:
-    """Yield readings that may be meant, the likely ones first.
-
-    Args:
-        opening: SOURCE, with its archives as folders.
-        recognised: How it was recognised; None if it was not.
-        lacks_annotations: Whether some images have no annotation.
-    """
+    """Yield readings that may be meant, the likely ones first; `recognised` is the one that was found, if any."""
     paths = [
         path
         for path, entry in itertools.islice(
@@ -134,10 +127,18 @@ def _of_the_same(opening: Opening, reading: Reading, paths: list[str]) -> Iterat
     )
     if 0 < len(nested) <= _MAX_SHOWN and len(nested) < len(names) - 1:
         yield without(nested)
+    if deep and any(len(one) == index + 1 for one in parts):
+        inner = replace(reading, label=replace(label, origin=PathPart(-1)))
+        yield Offer(inner, f"the class is the last folder: {_shown(deep)}")
     if 0 < len(deep) <= _MAX_SHOWN and any(len(one) == index + 1 for one in parts):
         yield Offer(_ignoring(reading, [f"{name}/" for name in deep]), f"without {_shown(deep)}")
     if what := parts_of_data(names):
         yield Offer(replace(reading, label=None, split=None), f"images without labels: {_shown(names)} {what}")
+    counts = Counter(one[index] for one in parts if len(one) > index)
+    written = {plain_name(name): name for name in sorted(names, key=lambda name: counts[name])}
+    if twins := {name: usual for name in names if (usual := written[plain_name(name)]) != name}:
+        joined = replace(reading, label=replace(label, origin=replace(label.origin, map=twins)))
+        yield Offer(joined, f"{_shown([*twins])} is one class with {_shown([*dict.fromkeys(twins.values())])}")
     parts_of_names = {name: without_parts(name) for name in names}
     if all(parts_of_names.values()) and 1 < len({*parts_of_names.values()}) < len(names):
         splits = {name: mentioned_split(name) for name in names}
@@ -197,59 +198,68 @@ def _of_tables(opening: Opening, base: Reading) -> Iterator[Offer]:
     if opening.file is None:
         found += _of_folders(opening, {one.path for one in files}, names, base)
     yield from (offer for _, offer in sorted(found, key=lambda one: one[0]))
-    lists = {one.path: split for one in files if not one.others and (split := mentioned_split(one.path))}
+    plain = [one.path for one in files if not one.others]
+    of_classes = {path: stem_of(path) for path in plain if mentioned_split(path) is None}
+    if base.label is None and len({*of_classes.values()}) > 1:
+        yield Offer(
+            Reading(label=Labels(Listed(of_classes)), archives=base.archives),
+            f"the classes are the names of {_shown([*of_classes], '')}, which list their images",
+        )
+    lists = {path: split for path in plain if (split := mentioned_split(path))}
     if lists and base.label is not None:
         rest = None if "train" in lists.values() else "train"
         others = f", all others are {rest}" if rest else ""
         yield Offer(replace(base, split=Listed(lists, rest=rest)), f"splits from {_shown([*lists], '')}{others}")
 
 
-def _of_table(opening: Opening, one: NamingFile, base: Reading) -> Iterator[tuple[tuple[int, int], Offer]]:
+def _of_table(opening: Opening, one: NamingFile, base: Reading) -> Iterator[tuple[tuple[int, ...], Offer]]:
     """Yield readings by the columns of a table, with their ranks."""
     titles = one.titles
     origin = Column((), (one.path,), (titles[one.column],), match=None if one.form == "path" else _MATCHES[one.form])
     split = _split_of(titles, origin)
     numbers = itertools.count()
 
-    def offer(title: str, column: Column, where: str, names: str = "") -> tuple[tuple[int, int], Offer]:
-        reading = Reading(Images(unnamed="ignore"), Labels(column, names=names), split, archives=base.archives)
-        return (_rank(title), next(numbers)), Offer(reading, f"the label is column {title!r} of {where}")
+    def offer(title: str, column: Column, where: str, oddness: int = 0, **label: Any) -> tuple[tuple[int, ...], Offer]:
+        reading = Reading(Images(unnamed="ignore"), Labels(column, **label), split, archives=base.archives)
+        return (_rank(title), oddness, next(numbers)), Offer(reading, f"the label is column {title!r} of {where}")
 
     where = printable(one.path)
     marks = [
         title
         for i, title in enumerate(titles)
-        if title and i != one.column and {str(row[i]) for row in one.rows} <= _MARKS
+        if title and i != one.column and {str(row[i]) for row in one.rows} <= _MARKS | _UNCERTAIN
     ]
     chosen = tuple(title for title in marks if not is_other(title))
-    if 1 < len(chosen) < len(marks):
-        yield offer(chosen[0], replace(origin, column=chosen), f"{where}, and {len(chosen) - 1} more")
+    if len(chosen) > 1 and (len(chosen) < len(marks) or base.label is None):
+        marked = {str(row[titles.index(title)]) for title in chosen for row in one.rows}
+        for minus_one, what in _MINUS_ONE.items() if marked & _UNCERTAIN else ((None, ""),):
+            more = f"{where}, and {len(chosen) - 1} more{what}"
+            yield offer(chosen[0], replace(origin, column=chosen), more, minus_one=minus_one)
     for i, title in enumerate(titles):
         values = [str(row[i]) for row in one.rows if row[i] not in (None, "")]
-        if (
-            i == one.column
-            or not title
-            or not _may_divide(values)
-            or named_like([title], SPLIT_COLUMNS)
-            or _OF_BOXES.fullmatch(title)
-        ):
+        if i == one.column or not title or named_like([title], SPLIT_COLUMNS) or _OF_BOXES.fullmatch(title):
             continue
         column = replace(origin, column=(title,))
-        if all(value.isdecimal() for value in values):
+        are_numbers = all(value.isdecimal() for value in values)
+        if are_numbers and base.label is None and len({*values}) > _FEW:
+            yield offer(title, column, f"{where}, a number for regression", kind="number")
+        if not _may_divide(values):
+            continue
+        if are_numbers:
             for path in _files_of_names(opening):
-                yield offer(title, column, f"{where}; {printable(path)} names the numbers", path)
-        yield offer(title, column, where)
-        if (rest := _folder_of_classes(base)) is not None:
+                yield offer(title, column, f"{where}; {printable(path)} names the numbers", names=path)
+        yield offer(title, column, where, _oddness(values))
+        if opening.file is None and (rest := _folder_of_classes(base)) is not None:
             yield offer(title, replace(column, rest=rest), f"{where}, the folder is for other images")
     for path, others in _tables_to_join(opening, one):
-        for title in others:
+        for title, values in others.items():
             column = replace(origin, column=(title,), via=(path,))
-            yield offer(title, column, f"{printable(path)}, joined to {where}")
+            yield offer(title, column, f"{printable(path)}, joined to {where}", _oddness(values))
 
 
 def _of_folders(
     opening: Opening, naming: set[str], names: ImageNames, base: Reading
-) -> Iterator[tuple[tuple[int, int], Offer]]:
+) -> Iterator[tuple[tuple[int, ...], Offer]]:
     """Yield readings by tables that name folders or the beginnings of names, such as one row for each patient."""
     starts = {_SEPARATOR.split(posixpath.basename(path))[0] for path in itertools.islice(names.paths(), _MAX_IMAGES)}
     for path, columns, rows in _other_tables(opening, naming):
@@ -264,7 +274,7 @@ def _of_folders(
                     split = _split_of(columns, origin)
                     reading = Reading(Images(unnamed="ignore"), Labels(replace(origin, column=(title,))), split)
                     meaning = f"the label is column {title!r} of {printable(path)}, a row for each folder"
-                    yield (_rank(title), number), Offer(replace(reading, archives=base.archives), meaning)
+                    yield (_rank(title), 0, number), Offer(replace(reading, archives=base.archives), meaning)
 
 
 def _other_tables(opening: Opening, naming: set[str]) -> Iterator[tuple[str, Sequence[str], list[Sequence[Any]]]]:
@@ -311,14 +321,15 @@ def _may_divide(values: Sequence[str]) -> bool:
     return 1 < num <= max(len(values) / 2, _FEW) or (num > 1 and all("." in one or "," in one for one in values))
 
 
-def _tables_to_join(opening: Opening, one: NamingFile) -> Iterator[tuple[str, list[str]]]:
-    """Yield tables that name no image and share a column with one that does, and their other columns that repeat."""
+def _tables_to_join(opening: Opening, one: NamingFile) -> Iterator[tuple[str, dict[str, list[str]]]]:
+    """Yield tables that name no image and share a column with one that does, and their other columns that vary."""
     titles = {*one.titles}
     for path, columns, rows in _other_tables(opening, {one.path}):
         common = [title for title in columns if title in titles]
         if len(common) == 1 and common[0] != one.titles[one.column]:
-            others = [i for i, title in enumerate(columns) if title and title not in common]
-            yield path, [columns[i] for i in others if len({row[i] for row in rows}) > 1]
+            others = {title: i for i, title in enumerate(columns) if title not in {"", *common}}
+            found = {title: [str(row[i]) for row in rows] for title, i in others.items()}
+            yield path, {title: values for title, values in found.items() if len({*values}) > 1}
 
 
 def _of_names(paths: list[str], base: Reading) -> Iterator[Offer]:
@@ -342,7 +353,8 @@ def _of_these_names(paths: list[str], base: Reading) -> Iterator[Offer]:
     guess = guess_pattern(names)
     patterns = [guess] if guess else []
     if form is not None and form.num_fields >= _MIN_FIELDS:
-        patterns += [one.pattern for one in form.repeating_fields([*filter(form.fits, names)])]
+        fields = [one.pattern for one in form.repeating_fields([*filter(form.fits, names)])]
+        patterns += sorted(fields, key=lambda pattern: _oddness([_found(pattern, name) for name in names]))
     for pattern in patterns[:_MAX_SHOWN]:
         reading = Reading(label=Labels(PathRegex(pattern)), split=split, archives=base.archives)
         first = next(name for name in names if re.search(pattern, name))
@@ -359,6 +371,13 @@ def _of_these_names(paths: list[str], base: Reading) -> Iterator[Offer]:
             yield Offer(Reading(label=label, archives=base.archives), f"numbers: field {number} of the names")
 
 
+def _oddness(values: Sequence[str]) -> int:
+    """Return how unlikely values are names of classes: words, those with digits or single letters, numbers."""
+    if all(value.replace(".", "").isdecimal() for value in values if value):
+        return 2
+    return 0 if all(len(value) > 1 and not any(map(str.isdigit, value)) for value in values if value) else 1
+
+
 def _found(pattern: str, name: str) -> str:
     match = re.search(pattern, name)
     return match[1] if match else ""
@@ -370,6 +389,12 @@ def _of_levels(paths: list[str], base: Reading) -> Iterator[Offer]:
     at = _first_level(parts)
     tops = sorted({one[at] for one in parts if len(one) > at})
     names = {name for one in parts for name in one}
+    loose = _loose(parts)
+    if loose is not None:
+        inside = [one for one in parts if len(one) > loose]
+        few = sorted(path for path in paths if path.count("/") <= loose)
+        how = f", without {_shown(few, '')}"
+        yield from _of_view(inside, base, [f"/{path}" for path in few], how)
     odd = sorted(name for name in names if SAYS_MASKS.search(name) or is_of_project(name) or is_made(name))
     yield from _of_view(parts, base, [], "")
     if odd:
@@ -386,6 +411,15 @@ def _of_levels(paths: list[str], base: Reading) -> Iterator[Offer]:
             globs = [f"{above}{name}/" for name in others]
             inside = [one for one in parts if len(one) > at and one[at] == top]
             yield from _of_view(inside, base, globs, f", only {printable(top)}/")
+
+
+def _loose(parts: Sequence[Sequence[str]]) -> int | None:
+    """Return the depth of the few images that lie above all others; None if there are none."""
+    depths = sorted({len(one) for one in parts})
+    if len(depths) < 2:
+        return None
+    num = sum(len(one) == depths[0] for one in parts)
+    return depths[0] if num <= _MAX_LOOSE and num * _FEW <= len(parts) else None
 
 
 def _first_level(parts: Sequence[Sequence[str]]) -> int:

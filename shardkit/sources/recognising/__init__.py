@@ -8,7 +8,7 @@
 | `detection` | the files of boxes, of each format |
 | `claims` | label files that no layout uses |
 
-`several_sources` and `archives_in_folders` show sources and archives as one tree, `wrappers` a tree without folders
-around others. `uniting` reads folders that are each a complete dataset as one source. `wrapped_source` has sources that
-add something to another one: a sentence, a count, or an archive's damaged members.
+`several_sources` and `archives_in_folders` show sources and archives as one tree, `only_folders` a tree without folders
+around others. `wrapped_source` has sources that add something to another one: a sentence, a count, or an archive's
+damaged members.
 """

@@ -1,10 +1,11 @@
 """Account for every file that names images: lay lists of splits over the source, and say which files are not used."""
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from shardkit.sources.claim import Claim
 from shardkit.sources.context import Opening
 from shardkit.sources.engine.file_groups import is_glob
+from shardkit.sources.engine.source import ReadingSource
 from shardkit.sources.engine.split_columns import split_of_file
 from shardkit.sources.file_names import ending
 from shardkit.sources.ignoring.filtered_folder import IgnoreGlob
@@ -14,25 +15,7 @@ from shardkit.sources.recognising.claims.collecting import NamingFile, naming_fi
 from shardkit.sources.recognising.claims.files_of_images import claims_of_single_images
 from shardkit.sources.recognising.claims.image_names import ImageNames
 from shardkit.sources.recognising.split_lists import divided_by_lists, own_columns, repeats_folders, split_columns
-from shardkit.sources.recognising.wrapped_source import WrappedSource
-
-
-@dataclass(frozen=True, slots=True)
-class AccountedSource(WrappedSource):
-    """A source, and what the files next to its images claim.
-
-    Attributes:
-        found: The claims.
-    """
-
-    found: tuple[Claim, ...]
-
-    @property
-    def claims(self) -> tuple[Claim, ...]:
-        return self.found
-
-    def undivided(self) -> Source:
-        return replace(self, inner=self.inner.undivided())
+from shardkit.sources.recognising.wrapped_source import innermost, replaced
 
 
 def accounted(source: Source, opening: Opening) -> Source:
@@ -48,7 +31,10 @@ def accounted(source: Source, opening: Opening) -> Source:
     if source.label_files is None or not (files or of_images):
         return source
     claims = [_claim(one, names, opening, source, are_folders_labels=are_folders_labels) for one in files]
-    return AccountedSource(source.folder, source, (*claims, *of_images))
+    inner = innermost(source)
+    if not isinstance(inner, ReadingSource):
+        return source
+    return replaced(source, replace(inner, claims=(*claims, *of_images)))
 
 
 def _is_used(path: str, source: Source, opening: Opening) -> bool:

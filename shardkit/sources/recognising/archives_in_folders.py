@@ -55,17 +55,11 @@ _PART = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class Content:
-    """A source, or an archive in a folder, and what is in it.
+    """A source, or an archive in a folder, and what is in it."""
 
-    Attributes:
-        name: What its folder is called: the archive's name without its ending.
-        folder: What is in it.
-        is_archive: Whether it may be unpacked into the folder around it.
-    """
-
-    name: str
-    folder: Folder
-    is_archive: bool = True
+    name: str  # what its folder is called: the archive's name without its ending
+    folder: Folder  # what is in it
+    is_archive: bool = True  # whether it may be unpacked into the folder around it
 
 
 def with_archives(
@@ -78,12 +72,7 @@ def with_archives(
 ) -> Folder:
     """Return a folder in which archives are folders; the folder itself if no archive in it holds data.
 
-    Args:
-        folder: The folder.
-        unpacker: Opens the archives.
-        is_hidden: Function that returns whether a file at a path below the folder is left out.
-        depth: Number of levels of archives in archives that are opened.
-        opens_shards: Whether the shards of a WebDataset are opened, too.
+    `depth` is the number of levels of archives in archives. With `opens_shards`, those of a WebDataset are opened, too.
 
     Raises:
         DataError: An archive is damaged or encrypted, or only a part of one is there; or it and the folder that is next

@@ -25,7 +25,6 @@ from shardkit.sources.listing import Listing, Source
 from shardkit.sources.recognising.archives_in_folders import Content, placed, with_archives
 from shardkit.sources.recognising.folders.class_folders import PLAIN, ClassFolders, LabelRoot
 from shardkit.sources.recognising.folders.class_tree import read_tree
-from shardkit.sources.recognising.folders.source_place import SourcePlace
 from shardkit.sources.recognising.folders.split_folders import mentions_split
 from shardkit.sources.recognising.only_folders import unwrapped
 from shardkit.sources.recognising.unmarked_tables import tables_of
@@ -37,15 +36,10 @@ _NAMED = re.compile(r"(?P<split>[A-Za-z][A-Za-z0-9_]*)=(?P<url>.+)", re.DOTALL)
 
 
 class NamedSource(NamedTuple):
-    """A source as the user gave it.
+    """A source as the user gave it."""
 
-    Attributes:
-        url: Its path or URL.
-        split: The split of all its images; None if the user gave none.
-    """
-
-    url: str
-    split: str | None
+    url: str  # its path or URL
+    split: str | None  # the split of all its images; None if the user gave none
 
 
 def named_source(text: str) -> NamedSource:
@@ -87,12 +81,6 @@ def are_tfrecords(sources: Sequence[NamedSource]) -> bool:
         msg = f"{records}: TFRecords are converted together with other TFRecords only, and have splits of their own"
         raise CallError(f"{msg}; convert them alone")
     return all(found)
-
-
-def places_of(sources: Sequence[NamedSource]) -> tuple[tuple[str, str], ...]:
-    """Return the folder of each source in the tree, and the source as the user gave it; none if they have splits."""
-    names = _names_of([open_folder(one.url).url.rstrip("/") for one in sources])
-    return () if any(one.split for one in sources) else tuple(zip(names, (one.url for one in sources), strict=True))
 
 
 def mount_sources(sources: Sequence[NamedSource], unpacker: Unpacker, output: Folder | None) -> MountedFolder:
@@ -163,7 +151,7 @@ def class_folders_in_each(
         if recognise(folder) is not None or tables_of(folder, None):
             return None
         try:
-            found = read_tree(folder, None, SourcePlace(folder.url, in_archive=True))
+            found = read_tree(folder, None, folder.url)
         except CallError:
             return None
         if not isinstance(found, ClassFolders) or found.roots != PLAIN or found.splits_below:
@@ -181,11 +169,7 @@ def given_splits(source: Source, sources: Sequence[NamedSource]) -> Source:
 
 @dataclass(frozen=True, slots=True)
 class GivenSplits(WrappedSource):
-    """A source of which the first folder of a key is the split, or all images have one split; it has no others itself.
-
-    Attributes:
-        splits: The splits.
-    """
+    """A source of which the first folder of a key is the split, or all images have one split."""
 
     splits: tuple[str, ...]
 

@@ -5,6 +5,7 @@ import posixpath
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
+from shardkit.options.call import Change
 from shardkit.options.values import Match
 from shardkit.options.words import named
 from shardkit.refusals import RefusalError
@@ -21,7 +22,6 @@ from shardkit.sources.readings.paths import below
 from shardkit.sources.readings.values import Annotation, Column, Listed
 from shardkit.sources.recognising.claims.collecting import NamingFile
 from shardkit.sources.recognising.claims.image_names import plain_word
-from shardkit.sources.recognising.folders.source_place import SourcePlace
 from shardkit.sources.recognising.tables.layout import relative
 from shardkit.sources.recognising.wrapped_source import innermost, replaced
 from shardkit.sources.unlisted_images import NamedImages
@@ -34,23 +34,14 @@ _MAX_FOLDS = 4  # that a refusal names
 
 @dataclass(frozen=True, slots=True)
 class SplitList:
-    """A file that says which images belong to which split.
-
-    Attributes:
-        file: The file.
-        column: The column that names the images.
-        split: The split of all of them; None if a column says it.
-        split_column: That column; -1 for none.
-        num_parts: Number of parts of the images' paths, from the end, by which they are compared.
-        has_ending: Whether names have their ending.
-    """
+    """A file that says which images belong to which split."""
 
     file: TableFile
-    column: int
-    split: str | None
-    split_column: int
-    num_parts: int
-    has_ending: bool
+    column: int  # the column that names the images
+    split: str | None  # the split of all of them; None if a column says it
+    split_column: int  # that column; -1 for none
+    num_parts: int  # number of parts of the images' paths, from the end, by which they are compared
+    has_ending: bool  # whether names have their ending
 
     def texts(self) -> Iterator[str]:
         """Yield what its records call the images."""
@@ -229,7 +220,11 @@ def without_whole(lists: Mapping[str, str | None]) -> dict[str, str | None]:
 
 def several_lists(opening: Opening, lists: Mapping[str, str | None]) -> RefusalError:
     """Return the refusal of several lists for a split, such as those of folds, with the changes that read each fold."""
-    place = SourcePlace(opening.url, in_archive=opening.is_in_archive, ignored=opening.options.ignore)
+
+    def without(paths: Sequence[str], meaning: str) -> Change:
+        globs = (*opening.options.ignore, *(f"/{path}" for path in paths))
+        return Change(meaning, {"ignore": globs}, sources=(opening.url,))
+
     groups: dict[str, list[str]] = {}
     for path, split in lists.items():
         stem = posixpath.splitext(path)[0].lower()
@@ -238,9 +233,9 @@ def several_lists(opening: Opening, lists: Mapping[str, str | None]) -> RefusalE
     commands = []
     for kept in list(groups.values())[:_MAX_FOLDS]:
         others = [path for path in lists if path not in kept]
-        commands.append(place.without(others, f"the splits of {' and '.join(kept)}", files=True))
-    commands.append(place.without(list(lists), "all images, without these splits", files=True))
+        commands.append(without(others, f"the splits of {' and '.join(kept)}"))
+    commands.append(without([*lists], "all images, without these splits"))
     shown = " and ".join([*lists][:2])
-    problem = f"{place.shown}: {len(lists)} lists give splits, such as {shown}"
+    problem = f"{opening.url}: {len(lists)} lists give splits, such as {shown}"
     remedy = f"hide those that do not divide the images with {named('ignore')}"
     return RefusalError(problem, commands, remedy=remedy)

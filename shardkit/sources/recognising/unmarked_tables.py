@@ -7,28 +7,30 @@ classes, the column must have a usual name for labels: others say which camera t
 from collections.abc import Sequence
 from dataclasses import replace
 
-from shardkit.errors import CallError
+from shardkit.errors import CallError, DataError
 from shardkit.naming import printable
-from shardkit.refusals import RefusalError, UnrecognisedError
+from shardkit.refusals import UnrecognisedError
 from shardkit.sources.context import Opening
 from shardkit.sources.engine.opening import open_reading
 from shardkit.sources.engine.split_columns import split_of_file
 from shardkit.sources.formats.column_names import LABEL_COLUMNS, LIKELY_LABEL_COLUMNS, named_like
+from shardkit.sources.formats.tables.opening import open_table_file, read_prefix
 from shardkit.sources.listing import Source
+from shardkit.sources.options import SourceOptions
 from shardkit.sources.recognising.claims.collecting import NamingFile, naming_files
 from shardkit.sources.recognising.claims.image_names import ImageNames
 from shardkit.sources.recognising.folders.class_folders import label_folders
 from shardkit.sources.recognising.folders.split_folders import splits_of
+from shardkit.sources.recognising.lists.class_names import names_file_of
 from shardkit.sources.recognising.split_lists import own_columns
-from shardkit.sources.recognising.split_tables import SplitTables, open_split_tables
-from shardkit.sources.recognising.tables.layout import FoundTable, open_table_in
-from shardkit.sources.recognising.tables.number_names import names_file_of
+from shardkit.sources.recognising.tables.layout import FoundTables, open_tables_in
 from shardkit.sources.recognising.wrapped_source import NotedSource
-from shardkit.sources.walking import folders_in
+from shardkit.sources.walking import file_or_folder, folders_in, join
 from shardkit.storage import Folder
 
 _USUAL_LABELS = (*LABEL_COLUMNS, *LIKELY_LABEL_COLUMNS)
 _MAX_SHOWN = 3
+_ROBOFLOW, _ROBOFLOW_IMAGE = "_classes.csv", "filename"
 
 
 class IsReadWithout(Exception):  # noqa: N818 - no error: the source is opened again without them
@@ -49,7 +51,7 @@ class IsReadWithout(Exception):  # noqa: N818 - no error: the source is opened a
 def open_table(opening: Opening) -> Source:
     """Open a table; or that in a folder or archive, whatever the folders may mean."""
     if opening.file is not None:
-        return source_of(opening, open_table_in(opening.folder, opening.file, opening.options))
+        return source_of(opening, open_tables_in(opening.folder, [opening.file], opening.options))
     tables = tables_of(opening.folder, opening.excluded, is_explicit=True)
     if not tables:
         msg = (
@@ -76,11 +78,10 @@ def _has_labels(one: NamingFile, *, must_be_usual: bool) -> bool:
     return not is_form and one.may_be_labels(labels) and bool(not must_be_usual or named_like(titles, _USUAL_LABELS))
 
 
-def source_of(opening: Opening, found: FoundTable | SplitTables) -> Source:
+def source_of(opening: Opening, found: FoundTables) -> Source:
     """Return the source that reads found tables."""
     reading = replace(found.reading(opening.folder), classes=opening.options.classes or ())
-    remark = found.remark if isinstance(found, FoundTable) else ""
-    return open_reading(opening, reading, name=found.layout, is_strict=False, remark=remark)
+    return open_reading(opening, reading, name=found.layout, is_strict=False, remark=found.remark)
 
 
 def open_tables(opening: Opening, tables: Sequence[NamingFile]) -> Source:
@@ -90,24 +91,46 @@ def open_tables(opening: Opening, tables: Sequence[NamingFile]) -> Source:
         options = replace(options, image_column=first.titles[first.column])
     if not options.label_columns and len(first.others) == 1:
         options = replace(options, label_columns=(first.titles[first.others[0]],))
-    if len(tables) == 1:
-        found = open_table_in(folder, first.path, options)
-        source = source_of(opening, found if options.classes is not None else _with_class_names(found, folder))
-        return _counting_others(source, folder, tables, f"that {first.path} does not name")
     paths = [one.path for one in tables]
-    splits = _splits_of([*paths])
+    splits = _splits_of(paths) if len(tables) > 1 else {}
     images = [path for one in tables for found in one.found.values() for path in found.paths]
     are_alike = len({tuple(one.titles) for one in tables}) == 1
-    if not are_alike or not (len({*splits.values()}) == len(paths) or len({*images}) == len(images)):
+    are_of_splits = None not in splits.values() and len({*splits.values()}) == len(paths)
+    are_apart = are_of_splits or len({*images}) == len(images)
+    if len(tables) > 1 and not (are_alike and are_apart):
         shown = " and ".join(map(printable, paths[:_MAX_SHOWN]))
         raise UnrecognisedError(f"{opening.url}: {shown} all name images, and differ in what they say")
-    several = open_split_tables(folder, [(path, splits.get(path)) for path in paths], options)
+    found = open_tables_in(folder, paths, options, splits=[*splits.values()])
     if options.classes is None:
-        named = tuple((split, _with_class_names(one, folder)) for split, one in several.tables)
-        several = replace(several, tables=named)
-    if None in splits.values() and several.share_images(folder):
-        raise RefusalError(f"{opening.url}: {' and '.join(map(printable, paths[:_MAX_SHOWN]))} name the same images")
-    return _counting_others(source_of(opening, several), folder, tables, "that no table names")
+        names, unused = names_file_of(folder, found.files[0], found.columns.labels)
+        found = replace(found, names=names, unused_names=unused)
+    why = f"that {first.path} does not name" if len(tables) == 1 else "that no table names"
+    return _counting_others(source_of(opening, found), folder, tables, why)
+
+
+def open_roboflow_classes(folder: Folder, options: SourceOptions) -> FoundTables | None:
+    """Open Roboflow's multi-label export: ``_classes.csv`` in each split folder, with a column of 0 and 1 a class.
+
+    None if there is no such file.
+    """
+    splits = {join(name, _ROBOFLOW): split for name, split in splits_of(folders_in(folder)).items()}
+    splits = {path: split for path, split in splits.items() if file_or_folder(folder, path) is not None}
+    if not splits:
+        return None
+    columns = open_table_file(folder, next(iter(splits)), options).columns
+    if _ROBOFLOW_IMAGE in columns and not options.label_columns:
+        labels = tuple(name for name in columns if name not in {_ROBOFLOW_IMAGE, ""})
+        options = replace(options, image_column=_ROBOFLOW_IMAGE, label_columns=labels)
+    found = open_tables_in(folder, [*splits], options, splits=[*splits.values()])
+    for file in found.files:
+        for record in read_prefix(file):  # other values would become classes
+            for name, value in zip(file.columns, record.values, strict=True):
+                if name in options.label_columns and str(value).strip() not in {"0", "1"}:
+                    msg = (
+                        f"{file.url}: line {record.line} has {value!r} for the class {name!r}; it is 0 or 1: correct it"
+                    )
+                    raise DataError(msg)
+    return found
 
 
 def _counting_others(source: Source, folder: Folder, tables: Sequence[NamingFile], why: str) -> Source:
@@ -125,9 +148,3 @@ def _counting_others(source: Source, folder: Folder, tables: Sequence[NamingFile
 def _splits_of(paths: Sequence[str]) -> dict[str, str | None]:
     by_folder = splits_of([path.rpartition("/")[0].rpartition("/")[2] for path in paths])
     return {path: split_of_file(path) or by_folder.get(path.rpartition("/")[0].rpartition("/")[2]) for path in paths}
-
-
-def _with_class_names(table: FoundTable, folder: Folder) -> FoundTable:
-    """Return a table whose numbers have the names that a file in a folder gives them, if there is one."""
-    names, unused = names_file_of(folder, table.file, table.columns.labels)
-    return replace(table, names=names, unused_names=unused)

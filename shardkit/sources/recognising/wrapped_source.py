@@ -10,14 +10,13 @@ import pyarrow as pa
 from shardkit.archives.member_tree import ArchiveFolder, ArchiveProblem
 from shardkit.archives.mounted_folder import MountedFolder
 from shardkit.errors import ShardkitError
-from shardkit.sources.claim import Claim
+from shardkit.sources.claim import Claim, UsedFile
 from shardkit.sources.engine.source import ReadingSource
 from shardkit.sources.file_names import encodable_path, is_ignored
 from shardkit.sources.listing import Listing, ListingRow, Source, batched, below
 from shardkit.sources.readings import paths
 from shardkit.sources.readings.values import Reading
 from shardkit.sources.unlisted_images import count_unlisted_images
-from shardkit.sources.used_files import UsedFile
 from shardkit.storage import Folder
 
 
@@ -30,14 +29,9 @@ class AddedPart:
 
 @dataclass(frozen=True, slots=True)
 class WrappedSource(Source):
-    """A source that is read as another one.
+    """A source that is read as another one."""
 
-    Attributes:
-        folder: The folder that image paths start at.
-        inner: The other source.
-    """
-
-    folder: Folder
+    folder: Folder  # the folder that image paths start at
     inner: Source
 
     @property
@@ -129,19 +123,12 @@ class WrappedSource(Source):
 
 @dataclass(frozen=True, slots=True)
 class NotedSource(WrappedSource):
-    """A source that was found in a folder, and what else is in the folder.
+    """A source that was found in a folder, and what else is in the folder."""
 
-    Attributes:
-        remark: What the user should know about the choice, beginning with ';'; '' for nothing.
-        tree: The folder.
-        unused: Folders in it with images that the source does not use.
-        why: End of a phrase about them, such as ``that train.csv does not name``.
-    """
-
-    remark: str
+    remark: str  # what the user should know about the choice, beginning with ';'; '' for nothing
     tree: Folder
-    unused: tuple[str, ...] = ()
-    why: str = ""
+    unused: tuple[str, ...] = ()  # folders in it with images that the source does not use
+    why: str = ""  # end of a phrase about them, such as ``that train.csv does not name``
 
     def describe(self) -> str:
         return self.inner.describe() + self.remark
@@ -157,12 +144,9 @@ class NotedSource(WrappedSource):
 
 @dataclass(frozen=True, slots=True)
 class ArchiveSource(WrappedSource):
-    """A source of any layout that is inside archives.
+    """A source of any layout that is inside archives."""
 
-    Attributes:
-        archive: The folder in the archive, or the tree of several, that the source was opened with.
-    """
-
+    # The folder in the archive, or the tree of several, that the source was opened with
     archive: ArchiveFolder | MountedFolder
 
     @property

@@ -1,5 +1,6 @@
 """Damaged records are replaced by others, always the same ones, and nothing else moves."""
 
+import numpy as np
 import pytest
 import tensorflow as tf
 
@@ -51,6 +52,17 @@ def test_only_damaged_records_are_replaced_and_no_position_moves(damaged, noise)
     assert num_replaced >= len(victims) == 5
     assert {record.key for record in dataset_fn.damaged_records} == victims
     assert all(record.shard.startswith("train-") and record.problem for record in dataset_fn.damaged_records)
+
+
+@pytest.mark.slow  # in NumPy: golden/test_sampler_and_sequence.py
+@pytest.mark.parametrize("num_workers", [2, pytest.param(3, marks=pytest.mark.slow)])
+def test_every_number_of_workers_puts_the_same_examples_in_their_place(num_workers, damaged):
+    folder, _ = damaged
+    alone = list(global_batches(read(folder, image_size=(8, 8)), 26))
+    shared = list(global_batches(read(folder, image_size=(8, 8)), 26, num_workers=num_workers, replicas=2))
+    for one, other in zip(alone, shared, strict=True):
+        np.testing.assert_array_equal(one[0], other[0])
+        np.testing.assert_array_equal(one[1], other[1])
 
 
 def test_in_evaluation_what_steps_in_weighs_nothing(damaged):

@@ -150,7 +150,7 @@ def test_roboflows_multi_label_export_is_one_source(kind, tmp_path):
 @pytest.mark.parametrize(
     ("valid", "sentence"),
     [
-        (table("filename, cat", "1.jpg, 0"), "there is no column 'dog'"),
+        (table("filename, cat", "1.jpg, 0"), "its columns are not those of"),
         (table("filename, cat, dog", "1.jpg, 0, x"), "line 2 has 'x' for the class 'dog'; it is 0 or 1"),
     ],
 )

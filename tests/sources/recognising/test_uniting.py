@@ -1,9 +1,8 @@
-"""Folders that are each a complete dataset of boxes become one dataset, from the command line on."""
+"""Folders that are each a complete dataset of boxes or masks are one source, from the command line on."""
 
 import json
 
 import numpy as np
-import pytest
 from PIL import Image
 
 from shardkit import open as open_dataset
@@ -13,7 +12,6 @@ from shardkit.testing import encoded, picture, write_tree
 from ...cli.calling import call
 
 SIDE = 20  # pixels of the pictures
-BOX = "<bndbox><xmin>1</xmin><ymin>1</ymin><xmax>5</xmax><ymax>5</ymax></bndbox>"
 
 
 def jpeg(seed):
@@ -28,11 +26,6 @@ def coco(above, seed=0, name="instances_default.json", names=("cat", "dog")):
     text = json.dumps({"images": images, "annotations": boxes, "categories": categories})
     pictures = {f"{above}/images/{i}.jpg": jpeg(seed + i) for i in (1, 2)}
     return {f"{above}/annotations/{name}": text, **pictures}
-
-
-def voc(above, seed=0):
-    xml = f"<annotation><object><name>cat</name>{BOX}</object></annotation>"
-    return {f"{above}/JPEGImages/1.jpg": jpeg(seed), f"{above}/Annotations/1.xml": xml}
 
 
 def yolo(above, seed, names):
@@ -50,7 +43,7 @@ def test_each_folder_of_splits_is_read_on_its_own(tmp_path):
     write_tree(tmp_path, {**coco("a/train"), **coco("a/test", 10), "a/README.md": "Two exports.", "a/get.sh": "wget"})
     result = call("convert", tmp_path / "a", tmp_path / "out", "--ignore", "/test/images/2.jpg", "--max-rejected", "1")
     assert result.exit_code == 0, result.stderr
-    assert f"{tmp_path}/a: read each folder on its own as COCO; test/ as test: boxes from annotations/" in result.stderr
+    assert f"{tmp_path}/a: read as COCO: boxes from test/annotations/" in result.stderr
     assert keys(tmp_path / "out") == {
         "train": ["train/images/1.jpg", "train/images/2.jpg"],
         "test": ["test/images/1.jpg"],
@@ -83,46 +76,7 @@ def test_several_exports_are_one_dataset(tmp_path):
     assert keys(tmp_path / "out") == {"train": wanted}
 
 
-def test_names_of_classes_decide_if_the_user_gives_their_order(tmp_path):
-    write_tree(
-        tmp_path, {**yolo("a/train", 1, ("cat", "dog")), **yolo("a/test", 2, ("dog", "cat")), "all": "cat\ndog\n"}
-    )
-    refused = call("convert", tmp_path / "a", tmp_path / "out")
-    assert refused.exit_code == 2
-    assert "/a: class 0 is 'cat' in train/ and 'dog' in test/; make the files that name the classes agree, or give" in (
-        refused.stderr
-    )
-    result = call("convert", tmp_path / "a", tmp_path / "out", "--classes", tmp_path / "all")
-    assert result.exit_code == 0, result.stderr
-    for split in ("train", "test"):
-        assert [one["objects/label"].tolist() for one in open_dataset(str(tmp_path / "out"), split)] == [[1]]
-
-
 def test_a_list_of_classes_may_grow(tmp_path):
     write_tree(tmp_path, {**yolo("a/train", 1, ("cat", "dog", "cow")), **yolo("a/test", 2, ("cat", "dog"))})
     planned = call("plan", tmp_path / "a", "--json", "--max-rejected", "1")
     assert json.loads(planned.stdout)["classes"] == ["cat", "dog", "cow"], planned.stderr
-
-
-DIFFERENT = {
-    "other layouts": ({**coco("train"), **voc("test", 5)}, 2, "test/ and train/ are different layouts, Pascal VOC and"),
-    "one number, two classes": ({**coco("train"), **coco("test", 5, names=("dog", "cat"))}, 1, "category 1 is"),
-    "another split inside": (
-        {**coco("train", name="instances_val.json"), **coco("test", 5)},
-        1,
-        "has the split 'validation' in its source, and its folder is for 'train'",
-    ),
-    "names that may mean splits": (
-        {**voc("VOCtrainval"), **voc("VOCtest", 5)},
-        1,
-        "may mean one; write train=, validation= or test=",
-    ),
-}
-
-
-@pytest.mark.parametrize(("files", "code", "said"), DIFFERENT.values(), ids=DIFFERENT.keys())
-def test_folders_that_disagree_are_refused(files, code, said, tmp_path):
-    write_tree(tmp_path / "source", files)
-    refused = call("convert", tmp_path / "source", tmp_path / "out")
-    assert (refused.exit_code, said in refused.stderr) == (code, True), refused.stderr
-    assert not (tmp_path / "out/manifest.json").exists()

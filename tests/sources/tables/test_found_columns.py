@@ -59,6 +59,7 @@ FOUND = {
         "Photo",
         "Kind",
     ),
+    "an unusual column of images": (csv("foo,label", image, label), "foo", "label"),
     "few records": ("img,breed\n0.png,cat\n1.png,dog\n", "img", "breed"),
 }
 
@@ -97,39 +98,10 @@ REFUSED = {
         "'image' or 'path' may be the image column",
         ["--image-column image ", "--image-column path "],
     ),
-    "an unusual column of labels": (
-        csv("file,hotel,time", image, lambda i: i % 4, lambda i: i * 1000),
-        "none of the columns 'file', 'hotel', 'time' has a usual name for labels",
-        ["--label-column hotel "],
-    ),
-    "an unusual column of images": (
-        csv("foo,label", image, label),
-        "no column has a usual name for image paths",
-        ["--image-column foo "],
-    ),
     "several names in one": (
         csv("file,label", image, lambda i: ["cat", "dog", "cat dog", "dog cat owl"][i % 4]),
         "column 'label' holds labels such as 'cat dog': one class, or several",
         ["--label-column label --label-separator ' ' ", "--label-column label --label-type class "],
-    ),
-    "columns of one 1 and another one": (
-        csv("file,cat,dog,age", image, lambda i: i % 2, lambda i: 1 - i % 2, lambda i: i % 7),
-        "none of the columns 'file', 'cat', 'dog', 'age' has a usual name for labels",
-        [
-            "--label-column cat --label-column dog --label-type class ",
-            "--label-column cat --label-column dog ",
-            "--label-column age ",
-        ],
-    ),
-    "columns of 0 and 1 and another one": (
-        csv("file,cat,dog,age", image, lambda i: i % 2, lambda i: i % 3 // 2, lambda i: i % 7),
-        "none of the columns 'file', 'cat', 'dog', 'age' has a usual name for labels",
-        [
-            "--label-column cat --label-column dog ",
-            "--label-column age ",
-            "--label-column cat ",
-            "--label-column dog ",
-        ],
     ),
 }
 

@@ -123,7 +123,7 @@ def test_names_are_found_in_hundreds_of_folders_and_the_end_of_the_path_decides(
     files = [f"images/{number:03}/{number}.jpg" for number in range(120)] + ["images/x/7.jpg"]
     path = table(tmp_path, ["115", "3.jpg", "x/7.jpg"], files)
     assert keys(path) == ["images/115/115.jpg", "images/003/3.jpg", "images/x/7.jpg"]
-    assert "found by their names in the folders below" in opened(path).describe()
+    assert "its images were found in" in opened(path).describe()
 
 
 def test_of_two_columns_that_name_the_images_the_one_with_their_paths_counts(tmp_path):

@@ -8,7 +8,7 @@ import openpyxl
 import pytest
 
 from shardkit.errors import DataError, MissingExtraError
-from shardkit.sources.formats.tables import excel_files, ods_files
+from shardkit.sources.formats.tables import excel_files, workbooks
 from shardkit.testing import opened, read_source
 
 from ..table_reading import rows
@@ -251,7 +251,7 @@ def test_a_damaged_workbook_of_libreoffice_is_refused(content, tmp_path):
 def test_a_workbook_of_libreoffice_without_content_or_with_too_much_is_refused(tmp_path, monkeypatch):
     with pytest.raises(DataError, match="is not an OpenDocument workbook"):
         opened(ods(tmp_path / "a.ods", name="styles.xml"))
-    monkeypatch.setattr(ods_files, "_MAX_BYTES", 1 << 20)
+    monkeypatch.setattr(workbooks, "_MAX_BYTES", 1 << 20)
     huge = row(text("x" * (2 << 20)))
     with pytest.raises(DataError, match="unpacks to 2 MiB, more than 1; save it as CSV"):
         opened(ods(tmp_path / "b.ods", huge))

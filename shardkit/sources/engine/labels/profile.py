@@ -151,12 +151,6 @@ def indicator_columns(prefix: Sequence[Record], columns: Iterable[int]) -> tuple
     return signed if len(signed) > len(plain) else plain
 
 
-def possible_indicators(prefix: Sequence[Record], columns: Iterable[int]) -> tuple[int, ...]:
-    """Return the columns that hold 0 or 1, and perhaps blanks and -1, as in CheXpert."""
-    found = {i: words_of(prefix, i) for i in columns}
-    return tuple(i for i, words in found.items() if words - {""} and words <= INDICATORS.keys() | UNCERTAIN)
-
-
 def are_uncertain(prefix: Sequence[Record], columns: Iterable[int]) -> bool:
     """Return whether columns of 0 and 1 hold -1, too, in some of the first records."""
     words = {word for i in columns for word in words_of(prefix, i)}

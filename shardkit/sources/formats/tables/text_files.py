@@ -28,7 +28,6 @@ IMAGE = "image"  # name of the column of images in a file without a header
 LABEL = "label"
 _OF_IMAGES = re.compile(r"(?:image|img|file)_?(?:name|path|file)?s?|names|paths", re.IGNORECASE)
 _OF_LABELS = ("labels", "label", "classes", "targets", "image_labels")
-_INVENTED = re.compile(r"column [0-9]+")
 _FRACTION = re.compile(r"-?[0-9]*\.[0-9]+(?:e-?[0-9]+)?", re.IGNORECASE)
 _LINE = "\n"  # the delimiter of a file whose lines are names
 _BLANKS = " "
@@ -173,11 +172,6 @@ def invented_names(rows: Sequence[Sequence[str]]) -> tuple[str, ...]:
     counts = Counter({i: sum(names_image(row[i]) for row in rows) for i in range(len(rows[0]))})
     image, num = counts.most_common(1)[0]
     return tuple(IMAGE if num and i == image else f"column {i + 1}" for i in range(len(rows[0])))
-
-
-def is_invented(name: str) -> bool:
-    """Return whether a name is the number of a column without a header."""
-    return _INVENTED.fullmatch(name) is not None
 
 
 def names_image(value: str) -> bool:

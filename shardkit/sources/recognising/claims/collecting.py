@@ -8,15 +8,17 @@ from typing import Any
 
 from shardkit.errors import ShardkitError
 from shardkit.sources.claim import Claim, Form, Gives
+from shardkit.sources.engine.labels.profile import are_of_single_images
+from shardkit.sources.engine.labels.reading import CROSSES, word_of
 from shardkit.sources.file_names import ending
-from shardkit.sources.formats.column_names import LIKELY_LABEL_COLUMNS, named_like
+from shardkit.sources.formats.column_names import LABEL_COLUMNS, LIKELY_LABEL_COLUMNS, named_like
 from shardkit.sources.formats.tables.opening import TABLE_ENDINGS, open_list_files, open_table_file
 from shardkit.sources.formats.tables.records import TableFile
 from shardkit.sources.formats.tables.text_files import TEXT_ENDINGS
+from shardkit.sources.formats.tables.values import is_number
 from shardkit.sources.name_index import written_path
 from shardkit.sources.options import SourceOptions
 from shardkit.sources.recognising.claims.image_names import Found, ImageNames
-from shardkit.sources.recognising.claims.label_columns import is_web_address, may_be_labels
 from shardkit.sources.recognising.claims.searching import MAX_FILES, candidates
 from shardkit.sources.walking import file_or_folder, is_image
 from shardkit.storage import Folder, os_errors_as
@@ -35,27 +37,20 @@ _MIN_SHARE = 1 / 2  # of the values of a column that name images
 _OF_NAMES = re.compile(
     r"(?:^|[_ -])(?:id|ids|image|images|img|file|files|filename|filepaths?|name|path|paths)(?:$|[_ -])"
 )
+_OF_FOLDS = re.compile(r"(?:^|[_ -])(?:k?folds?|cv|index|idx)(?:$|[_ -])", re.IGNORECASE)
+_FEW_RECORDS = 3  # of fewer, nothing repeats
 
 
 @dataclass(frozen=True, slots=True)
 class NamingFile:
-    """A file that names images.
+    """A file that names images."""
 
-    Attributes:
-        path: The file, below SOURCE.
-        file: The file as a table; None for a file of another kind.
-        column: The column that names the images.
-        found: The images of the records that were looked up, by the record's number.
-        rows: The records that were looked up.
-        is_whole: Whether they are all of its records.
-    """
-
-    path: str
-    file: TableFile | None
-    column: int
-    found: dict[int, Found]
-    rows: Sequence[Sequence[Any]]
-    is_whole: bool
+    path: str  # the file, below SOURCE
+    file: TableFile | None  # the file as a table; None for a file of another kind
+    column: int  # the column that names the images
+    found: dict[int, Found]  # the images of the records that were looked up, by the record's number
+    rows: Sequence[Sequence[Any]]  # the records that were looked up
+    is_whole: bool  # whether they are all of its records
 
     @property
     def form(self) -> Form:
@@ -75,7 +70,7 @@ class NamingFile:
 
     def may_be_labels(self, columns: Iterable[int]) -> bool:
         """Return whether some of the columns may hold labels."""
-        return any(may_be_labels(self.titles[i], [row[i] for row in self.rows]) for i in columns)
+        return any(_may_be_labels(self.titles[i], [row[i] for row in self.rows]) for i in columns)
 
     def claim(self, names: ImageNames) -> Claim:
         """Return what the file claims."""
@@ -134,21 +129,14 @@ def look_up(heads: Sequence["Head"], names: ImageNames) -> list[NamingFile]:
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Head:
-    """The beginning of a file, in one way to read it.
-
-    Attributes:
-        path: The file.
-        columns: Its columns.
-        file: The file as a table; None for one whose format is not read: `rows` are the names in its bytes.
-        rows: The first records.
-        is_whole: Whether they are all.
-    """
+    """The beginning of a file, in one way to read it."""
 
     path: str
     columns: tuple[str, ...]
+    # The file as a table; None for one whose format is not read: `rows` are the names in its bytes
     file: TableFile | None
-    rows: Sequence[Sequence[Any]]
-    is_whole: bool
+    rows: Sequence[Sequence[Any]]  # the first records
+    is_whole: bool  # whether they are all
 
     def texts(self) -> Iterator[str]:
         """Yield all values that may be names of images."""
@@ -194,7 +182,7 @@ def best_column(
 
     With `of_few`, a column of names of image files counts, too, if most of these are not there.
     """
-    of_web = [i for i in range(len(columns)) if rows and is_web_address(rows[0][i])]
+    of_web = [i for i in range(len(columns)) if rows and _is_web_address(rows[0][i])]
     for chosen in ([i for i in range(len(columns)) if i not in of_web], of_web):
         found = {i: _find_column(columns[i], [row[i] for row in rows], names, of_few=of_few) for i in chosen}
         # Of two columns, that with the paths as they are here, and not on the machine of the table's author.
@@ -213,8 +201,8 @@ def _find_column(title: str, values: Sequence[Any], names: ImageNames, *, of_few
         return {}
     found = {}
     for i, text in texts.items():
-        # A number without ending is a file's name only in a column that is called so.
-        by_stem = is_called_so or not text.strip().isdigit()
+        # A number without ending and without zeros before it is a file's name only in a column that is called so.
+        by_stem = is_called_so or not text.strip().isdigit() or text.strip()[:-1].startswith("0")
         if (one := names.find(text, by_stem=by_stem)) is not None:
             found[i] = one
     if of_few and all(is_image(written_path(text)) for text in distinct):
@@ -235,3 +223,28 @@ def _names_in(folder: Folder, path: str) -> Head:
         is_whole = not file.read(1)
     texts = dict.fromkeys(text.decode("utf-8", "replace") for text in _IN_BYTES.findall(head))
     return Head(path, ("",), None, [(text,) for text in texts], is_whole)
+
+
+def _may_be_labels(title: str, values: Sequence[Any]) -> bool:
+    """Return whether a column may hold labels: it has a usual name for them, or its values repeat or are numbers."""
+    texts = [str(value) for value in values if value not in (None, "")]
+    if not texts or are_of_single_images(texts):
+        return False
+    if named_like([title], (*LABEL_COLUMNS, *LIKELY_LABEL_COLUMNS)):
+        return True
+    if _OF_FOLDS.search(title):
+        return False
+    distinct = set(texts)
+    if len(texts) > 1 and len(distinct) == 1:
+        return len(texts) < len(values) and word_of(texts[0]) in CROSSES
+    if len(distinct) < len(texts) or len(texts) < _FEW_RECORDS:
+        return True
+    numbers = [float(text) for text in texts if is_number(text)]
+    if len(numbers) < len(texts):
+        return False
+    return bool(numbers[0] % 1) or any(b - a != 1 for a, b in itertools.pairwise(numbers))  # no index
+
+
+def _is_web_address(value: Any) -> bool:
+    """Return whether a value is an address on the Web, which names no file."""
+    return isinstance(value, str) and value.lower().startswith(("http://", "https://"))

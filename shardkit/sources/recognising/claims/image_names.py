@@ -9,7 +9,6 @@ from typing import NamedTuple
 
 from shardkit.naming import IMAGE_ENDINGS
 from shardkit.sources.claim import Form
-from shardkit.sources.engine.prefix_folders import PrefixFolders, find_prefix_folders
 from shardkit.sources.file_names import ending
 from shardkit.sources.name_index import (
     agreeing_most,
@@ -25,47 +24,30 @@ _NUM_FOLDERS = 100  # that are listed
 _MAX_DEPTH = 5
 _MAX_PATH = 4096  # characters: Linux's PATH_MAX
 _MAX_ALIKE = 100  # images of one name that are kept, of all other folders
-_FEW = 2  # characters of a folder that may be the beginning of its images' names
 
 
 class Found(NamedTuple):
-    """The images that a text may mean, by the form in which they agree.
-
-    Attributes:
-        paths: The images.
-        form: How the text and the paths agree.
-        num_parts: Number of parts of the path, from its end, that agree.
-    """
+    """The images that a text may mean, by the form in which they agree."""
 
     paths: list[str]
-    form: Form
-    num_parts: int
+    form: Form  # how the text and the paths agree
+    num_parts: int  # number of parts of the path, from its end, that agree
 
 
 @dataclass(slots=True)
 class ImageNames:
-    """The images of a folder and of the first folders in it, and those of all folders that some texts may mean.
-
-    Attributes:
-        folder: The folder.
-        excluded: Path below it that is not searched; None for none.
-        by_name: Paths by `name_key` of the file's name.
-        by_stem: Paths by that of the name without its ending.
-        folder_names: Names of the folders, as `plain_word` writes them.
-        is_complete: Whether all folders are among the first ones.
-    """
+    """The images of a folder and of the first folders in it, and those of all folders that some texts may mean."""
 
     folder: Folder
-    excluded: str | None
-    by_name: dict[str, list[str]] = field(default_factory=dict)
-    by_stem: dict[str, list[str]] = field(default_factory=dict)
-    folder_names: set[str] = field(default_factory=set)
-    is_complete: bool = True
+    excluded: str | None  # path below it that is not searched; None for none
+    by_name: dict[str, list[str]] = field(default_factory=dict)  # paths by `name_key` of the file's name
+    by_stem: dict[str, list[str]] = field(default_factory=dict)  # paths by that of the name without its ending
+    folder_names: set[str] = field(default_factory=set)  # names of the folders, as `plain_word` writes them
+    is_complete: bool = True  # whether all folders are among the first ones
     _is_listed: bool = False
     _num_images: int = 0
     _listed: set[str] = field(default_factory=set)
     _looked_for: set[str] = field(default_factory=set)
-    _prefixes: PrefixFolders | None = None
 
     def _list(self) -> None:
         """List the first folders, when the first name is looked up."""
@@ -82,8 +64,6 @@ class ImageNames:
                     self._num_images += 1
                     self._add(path, entry.name)
         self.is_complete = next(folders, None) is None
-        if not self.is_complete or any(len(name) <= _FEW for name in self.folder_names):
-            self._prefixes = find_prefix_folders(self.folder)
 
     def _add(self, path: str, name: str) -> None:
         self.by_name.setdefault(name_key(name), []).append(join(path, name))
@@ -166,9 +146,6 @@ class ImageNames:
             return None
         if found := self.by_stem.get(without_file_ending(name)):
             return _longest(found, path, has_ending=False)
-        if self._prefixes is not None and (one := self._prefixes.find(self.folder, posixpath.basename(path))):
-            has_ending = ending(path) in IMAGE_ENDINGS
-            return Found([one], "name" if has_ending else "name without ending", 1)
         plain = uploaded_name(posixpath.basename(path))
         found_plain = self.find(plain, by_stem=by_stem) if plain else None
         return found_plain if found_plain is not None and len(found_plain.paths) == 1 else None

@@ -96,12 +96,6 @@ def _find(folder: Folder) -> list[str]:
     return sorted(near) or (sorted(paths) if len(set(map(parent_of, paths))) > 1 else [])
 
 
-def _split_of_table(path: str) -> str | None:
-    """Return the split in a table's name or in the name of a folder that it is in; None for neither."""
-    folders = reversed(path.split("/")[:-1])
-    return split_of(path) or next((split for name in folders if (split := split_of_folder(name))), None)
-
-
 def open_box_tables(opening: Opening) -> Source:
     """Find the tables of boxes and their images.
 
@@ -116,7 +110,7 @@ def open_box_tables(opening: Opening) -> Source:
             "filename, class, xmin, ymin, xmax, ymax in it, in annotations/, in split folders; give the file as SOURCE"
         )
         raise DataError(msg)
-    of_splits = [path for path in found if _split_of_table(path)]
+    of_splits = [path for path in found if split_of(path)]
     paths = of_splits or found
     left_out = ", ".join(printable(path) for path in found if path not in paths)
     remark = f"; left out {left_out}" if left_out else ""
@@ -190,7 +184,7 @@ def _open_table(opening: Opening, path: str) -> tuple[Folder, FoundFile, str]:
     told |= {"drop": str(paths.num_dropped)} if paths.num_dropped else {}
     told |= {"ending": paths.ending} if paths.ending else {}
     gives_splits = columns.split is not None
-    split = None if gives_splits else _split_of_table(path)
+    split = None if gives_splits else split_of(path)
     table = FoundFile(path, paths, split, told, gives_splits=gives_splits)
     return root, table, _class_file(folder, path) if columns.is_open_images else ""
 

@@ -39,6 +39,7 @@ _OTHER_TASKS = ("captions_", "image_info_", _PANOPTIC, _KEYPOINTS, "stuff_")
 _OF_SPLITS = ("_annotations.coco.json", "annotations.json", "labels.json")  # in a split folder; the first: Roboflow
 # Names that promise boxes, of COCO and of Roboflow; their files are not searched.
 _OF_BOXES = ("instances_", "_annotations.coco.json")
+_ANNOTATIONS = "annotations"
 _MAX_FOLDERS = 8  # next to each other, whose files are listed
 _TRIED_FILES = 4  # files that are tested: LabelMe has one JSON file per image, and none is COCO's
 _TRIED_IMAGES = 8  # images that are looked up, because the first may be missing
@@ -87,10 +88,13 @@ def _candidates(folder: Folder) -> tuple[list[str], list[str]]:
         for name in _OF_SPLITS
         if file_or_folder(folder, join(folder_name, name)) is not None  # listing the folder would list its images
     ]
-    in_annotations = [
-        path for name in names if name.lower() == "annotations" for path in files_in(folder, name, ".json")
-    ]
-    for paths in (in_annotations, in_splits, files_in(folder, "", ".json"), _in_only_folder(folder, names)):
+    places = [name for name in names if name.lower() == _ANNOTATIONS]
+    in_annotations = [path for place in places for path in files_in(folder, place, ".json")]
+    # Several exports next to each other, such as train/annotations/ and test/annotations/
+    inner = [join(name, one) for name in names[:_MAX_FOLDERS] for one in folders_in(folder, name)]
+    of_exports = [path for place in inner if _is_of_export(place) for path in files_in(folder, place, ".json")]
+    in_top = files_in(folder, "", ".json")
+    for paths in (in_annotations, in_splits, in_top, _in_only_folder(folder, names), of_exports):
         left_out = [path for path in paths if posixpath.basename(path).startswith(_OTHER_TASKS)]
         rest = [path for path in paths if path not in left_out]
         for kind in (_KEYPOINTS, _PANOPTIC):  # their boxes, or their masks, are better than nothing
@@ -102,6 +106,10 @@ def _candidates(folder: Folder) -> tuple[list[str], list[str]]:
         if instances or rest:
             return instances or rest, [path for path in left_out if path not in rest]
     return [], []
+
+
+def _is_of_export(path: str) -> bool:
+    return posixpath.basename(path).lower() == _ANNOTATIONS
 
 
 def _in_only_folder(folder: Folder, names: Sequence[str]) -> list[str]:

@@ -28,12 +28,8 @@ _USUAL_ENDINGS = (".jpg", ".png", ".jpeg", ".JPG", ".PNG", ".JPEG")  # tried for
 def find_paths(texts: Sequence[str], places: Sequence[tuple[Folder, str]]) -> tuple[Folder, PathRule] | None:
     """Return how most of the first paths of a label file lead to files, and the folder that keys start at.
 
-    Return None if none does.
-
-    Args:
-        texts: The first paths of the label file.
-        places: Folders that the paths may start at, the most likely first: each the folder that keys start at, and a
-            path below it.
+    None if none does. The places are those that the paths may start at, the most likely first: each the folder that
+    keys start at, and a path below it.
     """
     texts = [text for text in texts if text.strip()][:_TRIED_PATHS]
     for added in ("", *_USUAL_ENDINGS):
@@ -89,20 +85,18 @@ def split_tokens(name: str) -> list[tuple[str, str]]:
 
 
 def split_of(path: str) -> str | None:
-    """Return the split in a file's name, else in its folder's name; None for neither."""
+    """Return the split in a file's name, else in its folder's name, else that a folder above is called by."""
     for name in (stem_of(path), posixpath.basename(parent_of(path))):
         if tokens := split_tokens(name):
             return tokens[0][1]
-    return None
+    return next((split for name in reversed(path.split("/")[:-2]) if (split := split_of_folder(name))), None)
 
 
 def places_of(path: str, prefix: str = "", *, is_root: bool = False) -> list[str]:
     """Return the folders where the images of a label file may be, the most likely first.
 
-    Args:
-        path: The label file, below the folder that label files start at.
-        prefix: Path of that folder below the folder that images start at.
-        is_root: Whether the user gave the folder that images start at.
+    `prefix` is the path of the folder that label files start at below that of the images. With `is_root`, the user gave
+    the latter.
     """
     stem = stem_of(path)
     own = "" if is_root else join(prefix, parent_of(path))
@@ -122,11 +116,8 @@ def places_of(path: str, prefix: str = "", *, is_root: bool = False) -> list[str
 def nearby_places(folder: Folder, path: str, *, is_root: bool = False) -> list[str]:
     """Return the folders of `places_of`, and all folders next to the label file and one level higher.
 
-    Args:
-        folder: The folder that the places are below; folders next to it are not searched, because they may hold images
-            of the same names that belong to another dataset.
-        path: The label file.
-        is_root: Whether the user gave the folder that images start at.
+    Folders next to the one that the places are below are not searched: they may hold images of the same names that
+    belong to another dataset.
     """
     usual = places_of(path, is_root=is_root)
     near, split = [], split_of(path)

@@ -71,22 +71,14 @@ _REGIONS = b"rectanglelabels|polygonlabels|brushlabels|ellipselabels|keypointlab
 
 @dataclass(frozen=True, slots=True)
 class _Kind:
-    """Formats of a layout.
+    """Formats of a layout."""
 
-    Attributes:
-        endings: Endings of their files.
-        formats: The formats, or their forms, those with sharp signs first.
-        missing: The message if a folder has none of their files.
-        wrong: The message if a file is none of them.
-        remedy: What to do if the images are not found.
-        ways: Settings of the format, of which the first that leads to images counts.
-    """
-
-    endings: tuple[str, ...]
-    formats: Sequence[Format | JsonFormat]
-    missing: str
-    wrong: str = ""
-    remedy: str = ""
+    endings: tuple[str, ...]  # endings of their files
+    formats: Sequence[Format | JsonFormat]  # the formats, or their forms, those with sharp signs first
+    missing: str  # the message if a folder has none of their files
+    wrong: str = ""  # the message if a file is none of them
+    remedy: str = ""  # what to do if the images are not found
+    # Settings of the format, of which the first that leads to images counts
     ways: tuple[Mapping[str, str], ...] = ({},)
 
 
@@ -120,27 +112,16 @@ _KINDS: Mapping[Layout, _Kind] = {
 
 @dataclass(frozen=True, slots=True)
 class FoundFile:
-    """A file, how its paths become keys, the split in its name, and how it is read.
+    """A file, how its paths become keys, the split in its name, and how it is read."""
 
-    Attributes:
-        path: Path of the file.
-        paths: How its image paths become keys.
-        split: The split in its name; None if it gives none.
-        options: Settings of the format.
-        attribute: The attribute of images that gives their classes; None for boxes.
-        has_several: Whether an image may have several classes.
-        gives_splits: Whether records, or the images' folders, give splits.
-        about: What the user should know; '' for nothing.
-    """
-
-    path: str
-    paths: PathRule
-    split: str | None = None
-    options: Mapping[str, str] = field(default_factory=dict)
-    attribute: str | None = None
-    has_several: bool = False
-    gives_splits: bool = False
-    about: str = ""
+    path: str  # path of the file
+    paths: PathRule  # how its image paths become keys
+    split: str | None = None  # the split in its name; None if it gives none
+    options: Mapping[str, str] = field(default_factory=dict)  # settings of the format
+    attribute: str | None = None  # the attribute of images that gives their classes; None for boxes
+    has_several: bool = False  # whether an image may have several classes
+    gives_splits: bool = False  # whether records, or the images' folders, give splits
+    about: str = ""  # what the user should know; '' for nothing
 
 
 def has_box_json(folder: Folder) -> bool:
@@ -299,12 +280,7 @@ def locate(
 ) -> tuple[Folder, PathRule, Mapping[str, str], Sequence[str]]:
     """Return the folder that keys start at, how the first paths of a file lead to images, and the way that they do.
 
-    Args:
-        opening: What the user opens.
-        path: The file.
-        ways: Settings of the format, with the first paths that they give.
-        remedy: What to do besides if the images are not found.
-        outside: Folder that absolute paths may start at; '' for none.
+    The ways are settings of the format, with the first paths that they give. Absolute paths may start `outside`.
     """
     folder, options = opening.folder, opening.options
     places = image_places(folder, path, options, may_leave=opening.file is not None)
@@ -340,17 +316,7 @@ def open_found_files(
     options: Mapping[str, str],
     remark: str = "",
 ) -> ReadingSource:
-    """Return the source of files of one format.
-
-    Args:
-        opening: What the user opens.
-        root: The folder that keys start at.
-        name: Name of the format.
-        title: Name of the layout.
-        files: The files, all of which give the same.
-        options: Settings of the format.
-        remark: What the user should know besides, beginning with ';'.
-    """
+    """Return the source of files of one format, all of which give the same; keys start at `root`."""
     paths, attribute = files[0].paths, files[0].attribute
     by_name, has_several = any(file.paths.by_name for file in files), any(file.has_several for file in files)
     given = dict(options)

@@ -33,7 +33,6 @@ from shardkit.sources.recognising.claims.searching import files_by_kind
 from shardkit.sources.recognising.detection.image_fields import classes_of
 from shardkit.sources.recognising.detection.image_paths import split_tokens
 from shardkit.sources.recognising.detection.image_sets import chosen_lists
-from shardkit.sources.recognising.folders.split_folders import may_mean_split
 from shardkit.sources.walking import (
     children,
     files_below,
@@ -72,6 +71,7 @@ _OF_FILES = re.compile(r"ann|annotations?|jsons?|labels?|labelme|label_2|labeltx
 _OF_IMAGES = ("images", "jpegimages", "image_2")
 _BASE = re.compile(r"VOC[0-9]{4}|default", re.IGNORECASE)  # the second is CVAT's
 _DEVKIT = "vocdevkit"
+_LISTS = "imagesets"  # the folder of the lists of splits
 # Of the archives of KITTI, each unpacked, and of V7 Darwin.
 _DEEP = ("data_object_label_2/training/label_2", "releases/latest/annotations")
 _MAX_FOLDERS = 12  # next to each other, all of which are searched
@@ -112,9 +112,6 @@ def is_voc(folder: Folder) -> bool:
 
 def has_voc_files(folder: Folder) -> bool:
     """Return whether there are such XML files in the first few folders of a tree, judging by a few of them."""
-    tops = folders_in(folder)
-    if tops and all(map(may_mean_split, tops)):
-        return False  # each may be a source
     found = list(files_by_kind(folder, None, frozenset({".xml"})))
     own = [path for path, _ in found if path and any(_with_usual_names(folder, path))]
     if own and (len(found) == 1 or any(_image_sets(folder, dict.fromkeys(own, ""))[0])):
@@ -169,10 +166,13 @@ def _places(folder: Folder, *, is_deep: bool) -> Iterator[str]:
     With `is_deep`, folders of other names may be around them, such as those of a project's datasets.
     """
     names = folders_in(folder)
-    bases = ["", *(name for name in names if split_of_folder(name) or _BASE.fullmatch(name))]
-    for name in names:
-        if name.lower() == _DEVKIT:
-            bases += [join(name, year) for year in folders_in(folder, name) if _BASE.fullmatch(year)]
+    bases = ["", *(name for name in names if split_tokens(name) or _BASE.fullmatch(name))]
+    for name in names[:_MAX_FOLDERS]:
+        below = folders_in(folder, name)
+        bases += [name] if _LISTS in map(str.lower, below) and name not in bases else []
+        inner = [name] if name.lower() == _DEVKIT else []
+        inner += [join(name, one) for one in below if one.lower() == _DEVKIT]
+        bases += [join(path, year) for path in inner for year in folders_in(folder, path) if _BASE.fullmatch(year)]
     for base in bases:
         yield base
         for name in _likely(folder, base):
@@ -287,7 +287,7 @@ def _image_sets(folder: Folder, found: Mapping[str, str]) -> tuple[dict[str, str
     lists, bases = dict[str, str](), dict[str, str]()
     for place, images in found.items():
         above = parent_of(place)
-        sets = next((name for name in folders_in(folder, above) if name.lower() == "imagesets"), "ImageSets")
+        sets = next((name for name in folders_in(folder, above) if name.lower() == _LISTS), "ImageSets")
         for name, split in chosen_lists(folder, join(above, sets, "Main")).items():
             path = join(above, sets, "Main", name)
             lists[path], bases[path] = split, images
@@ -327,21 +327,9 @@ def open_image_files(
     has_several: bool = False,
     remark: str = "",
 ) -> ReadingSource:
-    """Return the source of files of one image each.
+    """Return the source of files of one image each; they are globs if the image of each is in the nearest folder.
 
-    Args:
-        opening: What the user opens.
-        name: Name of the format.
-        title: Title of the layout.
-        files: The files; globs if the image of each is in the nearest folder.
-        options: Settings of the format.
-        root: The folder of all files and images; None for that of the source.
-        names: File with the names of classes.
-        classes: Class names in label order.
-        lists: Lists that name the examples.
-        field: What gives the classes of images; None for boxes.
-        has_several: Whether an image may have several classes.
-        remark: What the user should know besides, beginning with ';'.
+    `names` is a file with the names of classes, and `field` what gives the classes of images, if no boxes are read.
     """
     is_elsewhere = root is not None and root.url != opening.folder.url
     above = root.url if root is not None and is_elsewhere else ""

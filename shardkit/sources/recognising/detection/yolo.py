@@ -63,23 +63,14 @@ _FOLDERS_SHOWN = 4  # folders in a message
 
 @dataclass(slots=True)
 class _Found:
-    """Content of a source.
+    """Content of a source."""
 
-    Attributes:
-        named_by: Path of the file that names the classes; '' if there is none.
-        files: The label files of folders of images.
-        lists: The splits of lists of images, by their paths.
-        base: Path that relative entries of lists start at.
-        classes: Names of the classes, if no file has them; () if they are called by their numbers.
-        remarks: What the user should know.
-    """
-
-    named_by: str
-    files: list[FilesOfFolder] = field(default_factory=list)
-    lists: dict[str, str] = field(default_factory=dict)
-    base: str = ""
-    classes: Sequence[str] = ()
-    remarks: list[str] = field(default_factory=list)
+    named_by: str  # path of the file that names the classes; '' if there is none
+    files: list[FilesOfFolder] = field(default_factory=list)  # the label files of folders of images
+    lists: dict[str, str] = field(default_factory=dict)  # the splits of lists of images, by their paths
+    base: str = ""  # path that relative entries of lists start at
+    classes: Sequence[str] = ()  # names of the classes, if no file has them; () if they are called by their numbers
+    remarks: list[str] = field(default_factory=list)  # what the user should know
 
 
 def is_yolo(folder: Folder) -> bool:

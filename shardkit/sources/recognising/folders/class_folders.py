@@ -16,22 +16,17 @@ from shardkit.sources.engine.split_words import split_of_name
 from shardkit.sources.readings.values import Images, Labels, PathPart, PathRegex, Reading
 from shardkit.sources.recognising.folders.first_images import MAX_DEPTH, has_images
 from shardkit.sources.recognising.folders.split_folders import is_unlabelled, says_nothing, splits_of
-from shardkit.sources.recognising.tables.number_names import find_names_file
+from shardkit.sources.recognising.lists.class_names import find_names_file
 from shardkit.sources.walking import ancestors, children, is_dataset, join
 from shardkit.storage import Folder
 
 
 @dataclass(frozen=True, slots=True)
 class LabelRoot:
-    """A folder whose children are label folders.
+    """A folder whose children are label folders."""
 
-    Attributes:
-        path: The folder; '' for the source itself.
-        split: The split of all images below it; None if the source gives none.
-    """
-
-    path: str
-    split: str | None
+    path: str  # the folder; '' for the source itself
+    split: str | None  # the split of all images below it; None if the source gives none
 
 
 PLAIN = (LabelRoot("", None),)
@@ -39,23 +34,14 @@ PLAIN = (LabelRoot("", None),)
 
 @dataclass(frozen=True, slots=True)
 class ClassFolders:
-    """A tree in which the name of a folder is the label.
+    """A tree in which the name of a folder is the label."""
 
-    Attributes:
-        folder: Root of the source.
-        roots: The folders whose children are the label folders.
-        excluded: Path below the root that is not listed, because it is the output; None for none.
-        remark: What the user should know about how the tree was read; '' for nothing.
-        left_out: Folders whose images have no labels: they are counted, not listed.
-        splits_below: Whether the folders in each label folder are the splits.
-    """
-
-    folder: Folder
-    roots: tuple[LabelRoot, ...] = PLAIN
-    excluded: str | None = None
-    remark: str = ""
-    left_out: tuple[str, ...] = ()
-    splits_below: bool = False
+    folder: Folder  # root of the source
+    roots: tuple[LabelRoot, ...] = PLAIN  # the folders whose children are the label folders
+    excluded: str | None = None  # path below the root that is not listed, because it is the output; None for none
+    remark: str = ""  # what the user should know about how the tree was read; '' for nothing
+    left_out: tuple[str, ...] = ()  # folders whose images have no labels: they are counted, not listed
+    splits_below: bool = False  # whether the folders in each label folder are the splits
 
     def source(self, opening: Opening) -> ReadingSource:
         """Return the source of the tree, which is that of an opening."""
@@ -138,12 +124,8 @@ def label_folders(folder: Folder, path: str, excluded: str | None) -> list[str]:
 def innermost(folder: Folder, path: str, excluded: str | None, *, of_split: bool = False) -> str:
     """Return the first folder in a folder that holds images or several folders.
 
-    Args:
-        folder: Root of the tree.
-        path: The folder.
-        excluded: Path of the output; None for none.
-        of_split: Whether the folder is a split's: then the only folder in it may be a class, and is passed only if its
-            name says that it is none, as in train/train/ and train/images/.
+    The only folder in that of a split may be a class, and is passed only if its name says that it is none, as in
+    train/train/ and train/images/.
     """
     for _ in range(MAX_DEPTH):
         names = label_folders(folder, path, excluded)

@@ -65,17 +65,11 @@ for file in Path().rglob('*.arrow'):
 
 @dataclass(frozen=True, slots=True)
 class DataFormat:
-    """A format that holds images.
+    """A format that holds images."""
 
-    Attributes:
-        name: What its files are, for the user.
-        remedy: What to do, as an imperative.
-        program: Python that does it in the folder of the files; '' for none.
-    """
-
-    name: str
-    remedy: str
-    program: str = ""
+    name: str  # what its files are, for the user
+    remedy: str  # what to do, as an imperative
+    program: str = ""  # Python that does it in the folder of the files; '' for none
 
     def refusal(self, problem: str) -> RefusedDataError:
         """Return the error that says what the files are, and what to do."""

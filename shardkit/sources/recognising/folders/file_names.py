@@ -24,19 +24,12 @@ _SPLIT, _GROUP = "split", "group"
 
 @dataclass(frozen=True, slots=True)
 class FileNames:
-    """A tree of images with labels in their names.
+    """A tree of images with labels in their names."""
 
-    Attributes:
-        pattern: Regular expression that is searched in the names.
-        label_group: Number of the group that is the label.
-        folder_splits: Names of the source's folders that are splits, and these splits.
-        left_out: Folders whose images have no labels.
-    """
-
-    pattern: "re.Pattern[str]"
-    label_group: int
-    folder_splits: tuple[tuple[str, str], ...] = ()
-    left_out: tuple[str, ...] = ()
+    pattern: "re.Pattern[str]"  # regular expression that is searched in the names
+    label_group: int  # number of the group that is the label
+    folder_splits: tuple[tuple[str, str], ...] = ()  # names of the source's folders that are splits, and these splits
+    left_out: tuple[str, ...] = ()  # folders whose images have no labels
 
     def source(self, opening: Opening) -> ReadingSource:
         """Return the source of the tree, which is that of an opening."""

@@ -28,28 +28,18 @@ _MIN_FITTING = 0.95  # share of names with the same number of fields: in UTKFace
 
 @dataclass(frozen=True, slots=True)
 class NameField:
-    """A field that all names have.
+    """A field that all names have."""
 
-    Attributes:
-        number: Its place in the names, from 1.
-        pattern: The regular expression that finds it in a name with the same number of fields, and in no other.
-    """
-
-    number: int
-    pattern: str
+    number: int  # its place in the names, from 1
+    pattern: str  # the regular expression that finds it in a name with the same number of fields, and in no other
 
 
 @dataclass(frozen=True, slots=True)
 class NameForm:
-    """How names are divided into fields.
+    """How names are divided into fields."""
 
-    Attributes:
-        separator: What is between fields.
-        num_fields: Their number.
-    """
-
-    separator: str
-    num_fields: int
+    separator: str  # what is between fields
+    num_fields: int  # their number
 
     def fits(self, name: str) -> bool:
         """Return whether a name has as many fields."""

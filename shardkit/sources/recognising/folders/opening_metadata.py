@@ -1,9 +1,7 @@
 """Open Hugging Face's image folders: find the metadata files, and decide how their columns are read."""
 
 import posixpath
-from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
-from itertools import islice
 
 from shardkit.errors import CallError, DataError, UnknownNameError
 from shardkit.layouts import LAYOUTS
@@ -12,9 +10,7 @@ from shardkit.options.call import Change
 from shardkit.options.words import named
 from shardkit.refusals import also_offering
 from shardkit.sources.context import Opening
-from shardkit.sources.engine.lookup import ImageLocation
 from shardkit.sources.engine.opening import open_reading
-from shardkit.sources.engine.table_paths import KeyBuilder, root_of
 from shardkit.sources.formats.column_names import (
     IMAGE_COLUMNS,
     LABEL_COLUMNS,
@@ -22,18 +18,15 @@ from shardkit.sources.formats.column_names import (
     named_like,
     plain,
 )
-from shardkit.sources.formats.tables.json_files import JsonTable
 from shardkit.sources.formats.tables.opening import open_table_file, read_prefix
-from shardkit.sources.formats.tables.parquet_files import ParquetFile
-from shardkit.sources.formats.tables.records import Record, TableFile
+from shardkit.sources.formats.tables.records import TableFile
 from shardkit.sources.listing import Source
 from shardkit.sources.options import SourceOptions
 from shardkit.sources.readings.values import Images, PathPart, Reading
 from shardkit.sources.recognising.detection.of_many_images import is_box_json
-from shardkit.sources.recognising.tables.images.nearby import is_file
-from shardkit.sources.recognising.tables.layout import FoundTable, with_tables
-from shardkit.sources.recognising.tables.roles import USUAL_OBJECTS, find_columns
-from shardkit.sources.walking import children, files_below, is_dataset, is_image, join, parent_of
+from shardkit.sources.recognising.tables.layout import open_tables_in
+from shardkit.sources.recognising.tables.roles import USUAL_OBJECTS
+from shardkit.sources.walking import children, is_dataset, is_image
 from shardkit.storage import Folder, os_errors_as
 
 _LAYOUT = LAYOUTS["metadata"].title
@@ -104,38 +97,18 @@ def open_metadata(opening: Opening) -> Source:
 
 
 def _reading(folder: Folder, paths: list[str], options: SourceOptions, excluded: str | None) -> Reading:
-    files = _with_equal_columns([open_table_file(folder, path, options) for path in paths])
-    names = files[0].columns
-    prefix = [record for file in files for record in _in_order(read_prefix(file), file.columns, names)]
-    if options.image_column is None and _IMAGE_COLUMN in files[0].columns:
+    if options.image_column is None and _IMAGE_COLUMN in open_table_file(folder, paths[0], options).columns:
         options = replace(options, image_column=_IMAGE_COLUMN)
-    columns = find_columns(files[0], prefix, options, lambda wanted: _read_all(files, wanted), source=folder.url)
-    inner = child_folders(folder, excluded)
     split_folders = any("/" in path for path in paths)
-    if split_folders:  # the table's folder is the split, whatever its columns say
-        columns = replace(columns, split=None)
-    elif columns.split is None:
+    found = open_tables_in(folder, paths, options, source=folder.url)
+    inner = child_folders(folder, excluded)
+    if not split_folders and found.columns.split is None:
         split_folders = bool(inner) and all(map(split_of_folder, inner))
-    location = ImageLocation(is_anywhere=_are_elsewhere(folder, files, columns.image))
-    found = FoundTable(folder, files[0], columns, KeyBuilder(root_of(folder)), location)
     reading = replace(found.reading(folder), images=Images(), classes=options.classes or ())
-    others = {name: split_of_folder(name) for name in inner}
-    split = PathPart(0, {} if all(others.values()) else others) if split_folders else reading.split
-    base = "." if any("/" in path for path in paths) else ""
-    return with_tables(replace(reading, split=split), tuple(paths), base)
-
-
-def _are_elsewhere(folder: Folder, files: Sequence[TableFile], column: int) -> bool:
-    """Return whether no image of the first records is where its table says, and one of its name is in a folder."""
-    names: set[str] = set()
-    for file in files:
-        at = file.columns.index(files[0].columns[column])
-        for record in islice(file.all_records(frozenset({at})), _NUM_LOOKED_UP):
-            path = None if record.problem else record.values[at]
-            if isinstance(path, str) and is_file(file.folder, join(parent_of(file.path), path)):
-                return False
-            names.add(posixpath.basename(str(path)))
-    return any(entry.name in names for _, entry in files_below(folder, ""))
+    if not split_folders:
+        return reading
+    splits = {name: split_of_folder(name) for name in inner}  # the table's folder, whatever its columns say
+    return replace(reading, split=PathPart(0, {} if all(splits.values()) else splits))
 
 
 def _metadata_paths(folder: Folder, excluded: str | None) -> list[str]:
@@ -153,41 +126,3 @@ def child_folders(folder: Folder, excluded: str | None) -> list[str]:
     """Return the folders in a folder that may hold images: no output, and no dataset."""
     names = [entry.name for entry in children(folder) if entry.is_folder]
     return [name for name in names if name != excluded and not is_dataset(folder, name)]
-
-
-def _with_equal_columns(files: list[TableFile]) -> tuple[TableFile, ...]:
-    first = files[0]
-    if isinstance(first, JsonTable):  # an object may omit a column
-        union = tuple(dict.fromkeys(name for file in files for name in file.columns))
-        return tuple(replace(file, columns=union) for file in files)
-    for file in files[1:]:
-        if sorted(file.columns) != sorted(first.columns) or _types(file) != _types(first):
-            msg = f"{file.url}: its columns are not those of {first.url}, of the same names and types"
-            raise DataError(msg)
-    return tuple(files)
-
-
-def _types(file: TableFile) -> object:
-    """Return the types and class names of a file's columns, if the file defines them."""
-    if not isinstance(file, ParquetFile):
-        return None
-    classes = {file.columns[i]: names for i, names in file.numbered}
-    return dict(zip(file.columns, file.arrow_types, strict=True)), classes
-
-
-def _read_all(files: tuple[TableFile, ...], wanted: frozenset[int]) -> Iterator[Record]:
-    """Yield the records of all files, with columns in the order of the first one's."""
-    names = files[0].columns
-    for file in files:
-        there = frozenset(file.columns.index(names[i]) for i in wanted)
-        yield from _in_order(file.all_records(there), file.columns, names)
-
-
-def _in_order(records: Iterable[Record], names: tuple[str, ...], wanted: tuple[str, ...]) -> Iterator[Record]:
-    """Yield records of a table with columns `names`, with their values in the order `wanted`."""
-    if names == wanted:
-        yield from records
-        return
-    at = [names.index(name) for name in wanted]
-    for record in records:
-        yield record if record.problem else record._replace(values=[record.values[i] for i in at])

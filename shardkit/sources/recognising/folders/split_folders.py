@@ -10,7 +10,6 @@ from shardkit.naming import split_of_folder
 from shardkit.sources.engine.split_words import meaning_of, split_of_word, words_of
 
 _BLANKS = re.compile(r"[\s_]+")
-_MAY_MEAN_SPLIT = re.compile(r"train|val|test|dev", re.IGNORECASE)
 _OF_IMAGES = frozenset({"data", "dataset", "datasets", "image", "images", "photos", "pictures"})
 _UNLABELLED = frozenset(
     {
@@ -81,11 +80,6 @@ def is_left_behind(name: str) -> bool:
 def mentions_split(name: str) -> bool:
     """Return whether a split's word is among the words of a name, as in ``kaggle_simpson_testset``."""
     return any(split_of_word(word) for word in words_of(name))
-
-
-def may_mean_split(name: str) -> bool:
-    """Return whether a split's word is anywhere in a name, as in ``VOCtrainval``; other words have it too."""
-    return _MAY_MEAN_SPLIT.search(name) is not None
 
 
 def mentioned_split(name: str) -> str | None:

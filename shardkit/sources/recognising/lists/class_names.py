@@ -3,8 +3,13 @@
 import re
 from collections.abc import Iterable
 
+from shardkit.errors import DataError
 from shardkit.sources.engine.column_labels import first_label, unfit
-from shardkit.sources.formats.number_names import read_names
+from shardkit.sources.engine.labels.reading import Labels
+from shardkit.sources.formats.number_names import names_by_number, names_in_json, read_names
+from shardkit.sources.formats.tables.opening import read_prefix
+from shardkit.sources.formats.tables.records import TableFile
+from shardkit.sources.formats.tables.values import as_text
 from shardkit.sources.walking import children, join
 from shardkit.storage import Folder
 
@@ -14,6 +19,7 @@ _FILE = re.compile(
     re.IGNORECASE,
 )
 _INTEGER = re.compile(r"\d+")
+_JSON = re.compile(r"(?:.*[_-])?(?:class|label|categor|cat|disease|name)[^/]*\.json", re.IGNORECASE)
 
 
 def is_names_file(name: str) -> bool:
@@ -22,16 +28,7 @@ def is_names_file(name: str) -> bool:
 
 
 def find_class_names(folder: Folder, places: Iterable[str], labels: set[str]) -> tuple[tuple[str, ...], int, str]:
-    """Return the names of integer labels.
-
-    Args:
-        folder: The folder of the lists.
-        places: Folders in it that may have the file.
-        labels: All labels of the lists.
-
-    Returns:
-        The names in label order, the label of the first one, and the file's path; (), 0 and '' if there is no such
-        file.
+    """Return the names of integer labels in order, the label of the first, and the file; (), 0 and '' for no file.
 
     Raises:
         DataError: A file names the classes, but it does not say whether labels count from 0 or from 1, or lacks some.
@@ -52,3 +49,23 @@ def find_class_names(folder: Folder, places: Iterable[str], labels: set[str]) ->
                     raise unfit(f"{folder.url}/{path}", len(names), numbers)
                 return names, first, path
     return (), 0, ""
+
+
+def names_file_of(folder: Folder, file: TableFile, labels: Labels) -> tuple[str, str]:
+    """Return the file in a folder that names the numbers of a table, and why one is not used; '' for none."""
+    if labels.kind not in {"class", "classes"} or not labels.whole or labels.class_names:
+        return "", ""
+    values = {record.values[labels.columns[0]] for record in read_prefix(file)}
+    try:
+        return find_names_file(folder, {as_text(value) for value in values if value not in (None, "")})[0], ""
+    except DataError as error:  # it is about something else, or counts otherwise
+        return "", f"not used: {error}"
+
+
+def find_names_file(folder: Folder, labels: set[str]) -> tuple[str, int | None]:
+    """Return the file in a folder that names numbers, '' for none; and the number of the first, None if it says so."""
+    for entry in children(folder):
+        if not entry.is_folder and _JSON.fullmatch(entry.name) and names_in_json(folder, entry.name):
+            return entry.name, None
+    _, first, path = find_class_names(folder, [""], labels)
+    return path, first if path and names_by_number(folder, path)[1] is None else None

@@ -38,28 +38,18 @@ _FRACTION = re.compile(r"[+-]?\d*\.\d+(?:[eE][+-]?\d+)?")
 
 @dataclass(frozen=True, slots=True)
 class ListFile:
-    """How a list file is read.
+    """How a list file is read."""
 
-    Attributes:
-        folder: The folder that the list's path is below.
-        path: The list.
-        shape: Where the label is.
-        separator: Text before the label; None for blanks.
-        base: Folder that the images' paths start at; '' if they are found without.
-        dropped: Number of leading parts of each path that are left out.
-        is_exact: Whether lines are paths from the source's folder.
-        repeats_folders: Whether each label goes with one folder of the images, and each folder with one label.
-        label_part: Part of the path, from 0, that is the class in a list without labels; None if it has labels.
-    """
-
-    folder: Folder
-    path: str
-    shape: Shape
-    separator: str | None
-    base: str = ""
-    dropped: int = 0
-    is_exact: bool = False
+    folder: Folder  # the folder that the list's path is below
+    path: str  # the list
+    shape: Shape  # where the label is
+    separator: str | None  # text before the label; None for blanks
+    base: str = ""  # folder that the images' paths start at; '' if they are found without
+    dropped: int = 0  # number of leading parts of each path that are left out
+    is_exact: bool = False  # whether lines are paths from the source's folder
+    # Whether each label goes with one folder of the images, and each folder with one label
     repeats_folders: bool = False
+    # Part of the path, from 0, that is the class in a list without labels; None if it has labels
     label_part: int | None = None
 
     @property
@@ -133,11 +123,7 @@ def _is_of_classes(folder: Folder, path: str) -> bool:
 def find_forms(folder: Folder, paths: Sequence[str], names: ImageNames, *, is_file: bool = False) -> list[ListFile]:
     """Return the files that are lists of images, and how they are read: with labels, unless a name says a split.
 
-    Args:
-        folder: The folder of the files.
-        paths: The files.
-        names: The images that they may name.
-        is_file: Whether the user gives the file, so that it counts whatever it says.
+    A file that the user gives (`is_file`) counts whatever it says.
     """
     samples = {path: list(islice(_lines(folder, path), _SAMPLE)) for path in paths}
     names.look_for(

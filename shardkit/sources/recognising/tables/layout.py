@@ -1,126 +1,107 @@
 """Find how a table of images is read: the roles of its columns, and where the images are."""
 
 import posixpath
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, cast
+from typing import cast
 
 from shardkit.errors import DataError
 from shardkit.layouts import LAYOUTS
 from shardkit.naming import relative_path_problem
-from shardkit.options.values import Match
 from shardkit.options.words import named
 from shardkit.sources.engine.columns import Columns
-from shardkit.sources.engine.described_images import describing_column
+from shardkit.sources.engine.described_images import described_images, values_of
 from shardkit.sources.engine.joined_names import FindImages, JoinedNames, join_names
-from shardkit.sources.engine.lookup import ImageLocation
-from shardkit.sources.engine.table_paths import KeyBuilder, NumberedPath
+from shardkit.sources.formats.tables.json_files import JsonTable
 from shardkit.sources.formats.tables.opening import open_table_file, read_prefix
-from shardkit.sources.formats.tables.records import TableFile, enumerated
+from shardkit.sources.formats.tables.parquet_files import ParquetFile
+from shardkit.sources.formats.tables.records import Record, TableFile, enumerated
 from shardkit.sources.listing import below
 from shardkit.sources.name_index import UPLOAD_PREFIX, NameIndex, uploaded_name, without_link, written_path
 from shardkit.sources.options import SourceOptions
-from shardkit.sources.readings.values import Column, Images, LabelKind, Labels, Reading
-from shardkit.sources.recognising.tables.images.image_folder import Placement, place_images
-from shardkit.sources.recognising.tables.images.nearby import is_file
+from shardkit.sources.readings.values import Column, Images, LabelKind, Labels, Listed, Reading
+from shardkit.sources.recognising.tables.places import Placement, Places, is_file
 from shardkit.sources.recognising.tables.roles import find_columns
-from shardkit.sources.walking import join
+from shardkit.sources.walking import join, parent_of
 from shardkit.storage import Folder, open_folder
 
 
 @dataclass(frozen=True, slots=True)
-class FoundTable:
-    """A table of images, and how it is to be read.
+class FoundTables:
+    """Tables with the same columns for different images, and how they are read as one."""
 
-    Attributes:
-        folder: The folder that keys start at.
-        file: The table.
-        columns: The roles of its columns.
-        keys: How paths become keys.
-        image_location: How images are found.
-        names: File next to the table with the names of classes that labels are numbers of; '' for none.
-        unused_names: Why such a file is not used; '' for none.
-    """
-
-    folder: Folder
-    file: TableFile
-    columns: Columns
-    keys: KeyBuilder
-    image_location: ImageLocation
-    names: str = ""
-    unused_names: str = ""
+    files: tuple[TableFile, ...]
+    columns: Columns  # the roles of the columns of the first one
+    placements: tuple[Placement, ...]  # where the images of each are
+    splits: tuple[str | None, ...] = ()  # the split of the images of each; None for none
+    names: str = ""  # file next to them with the names of classes that labels are numbers of; '' for none
+    unused_names: str = ""  # why such a file is not used; '' for none
 
     @property
     def layout(self) -> str:
         """Name of the layout."""
-        return f"{LAYOUTS['table'].title} ({self.file.format_name})"
+        of = " for each split" if any(self.splits) else " for each part"
+        return f"{LAYOUTS['table'].title} ({self.files[0].format_name}){of * (len(self.files) > 1)}"
 
     @property
     def remark(self) -> str:
         """What the user should know about the places of images and the columns."""
         left_out = [repr(self.columns.names[i]) for i in self.columns.left_out]
         return (
-            self.image_location.remark
+            "".join(dict.fromkeys(one.remark for one in self.placements))
             + (f"; left out {enumerated(left_out)}" if left_out else "")
             + (f"; note: {self.unused_names}" * bool(self.unused_names))
         )
 
     def reading(self, tree: Folder) -> Reading:
-        """Return how it is read, with paths below a folder that holds the table."""
+        """Return how they are read, with paths below a folder that holds them."""
         columns, labels = self.columns, self.columns.labels
-        above = relative(tree, self.file.folder)
-        file = join(above, self.file.path)
-        of_label = self._column(labels.names, file)
+        above = relative(tree, self.files[0].folder)
+        origin = self._origin(above)
         kinds: dict[str, LabelKind] = {"numbers": "number"}
         kind = kinds.get(labels.kind, cast("LabelKind", labels.kind))
-        names = join(above, self.names)
-        label = Labels(of_label, kind, labels.separator or "", labels.uncertain, names if self.names else "")
+        names = join(above, self.names) if self.names else ""
+        label = Labels(replace(origin, column=labels.names), kind, labels.separator or "", labels.uncertain, names)
 
         def column(index: int | None) -> Column | None:
-            return None if index is None else self._column((columns.names[index],), file)
+            return None if index is None else replace(origin, column=(columns.names[index],))
 
-        split = column(columns.discards if columns.split is None else columns.split)
-        if split is not None and columns.split_numbers:
-            split = replace(split, map=dict(columns.split_numbers))
-        features = {columns.names[i]: self._column((columns.names[i],), file) for i, _ in columns.features}
-        root = relative(tree, self.folder)
-        folders = self.image_location.folders
-        include = tuple(f"/{path}/" for path in folders) if len(folders) > 1 and "" not in folders else ()
-        return Reading(
-            Images(root, include=include, unnamed="ignore"), label, split, column(columns.group), features=features
-        )
+        of_column = column(columns.discards if columns.split is None else columns.split)
+        if of_column is not None and columns.split_numbers:
+            of_column = replace(of_column, map=dict(columns.split_numbers))
+        named_ = {path: split for path, split in zip(origin.files, self.splits, strict=False) if split}
+        split = of_column or (Listed(named_) if named_ else None)
+        features = {columns.names[i]: replace(origin, column=(columns.names[i],)) for i, _ in columns.features}
+        images = Images(relative(tree, self.placements[0].folder), unnamed="ignore")
+        return Reading(images, label, split, column(columns.group), features=features)
+
+    def _origin(self, above: str) -> Column:
+        """Return where all facts come from, without a column."""
+        first, places = self.files[0], self.placements
+        key: tuple[str, ...] = (self.columns.names[self.columns.image],)
+        between = "/"
+        if isinstance(first, JoinedNames):
+            key, between = tuple(first.columns[i] for i in first.joined), first.separator
+        matches = {one.match for one in places}
+        match = matches.pop() if len(matches) == 1 else None
+        strip = tuple(dict.fromkeys(text for one in places for text in one.strip))
+        if match is None and self._are_uploads():
+            strip += (f"~^{UPLOAD_PREFIX.pattern}",)
+        files = tuple(join(above, file.path) for file in self.files)
+        base, bases = places[0].base, {path: one.base for path, one in zip(files, places, strict=True)}
+        if len({*bases.values()}) == 1:
+            bases = {}
+        elif all(one.base == parent_of(file.path) for file, one in zip(self.files, places, strict=True)):
+            base, bases = ".", {}
+        return Column((), files, key, between, match, "" if bases else base, bases, strip)
 
     def _are_uploads(self) -> bool:
         """Return whether the names of images begin as those of uploaded files do, and the images' own names do not."""
-        values = (record.values[self.columns.image] for record in read_prefix(self.file))
+        values = (record.values[self.columns.image] for record in read_prefix(self.files[0]))
         names = [posixpath.basename(written_path(str(value))) for value in values if value not in (None, "")]
         are_like = bool(names) and all(map(uploaded_name, names))
-        return are_like and not any(uploaded_name(path) for path in NameIndex(self.folder).find_all(names[0]))
-
-    def _column(self, names: tuple[str, ...], file: str) -> Column:
-        location = self.image_location
-        is_exact = len(location.folders) == 1 and not (location.by_name or location.is_anywhere)
-        match: Match | None = "start" if location.is_beginning else "path" if is_exact else None
-        key: tuple[str, ...] = (self.columns.names[self.columns.image],)
-        between = "/"
-        if isinstance(self.file, JoinedNames):
-            key, between = tuple(self.file.columns[i] for i in self.file.joined), self.file.separator
-        strip = tuple(f"{one.old or '/'}={one.new}" for one in self.keys.prefixes)
-        if match is None and self._are_uploads():
-            strip += (f"~^{UPLOAD_PREFIX.pattern}",)
-        base = location.folders[0] if len(location.folders) == 1 else ""
-        return Column(names, (file,), key, between, match, base, strip=strip)
-
-
-def with_tables(reading: Reading, files: tuple[str, ...], base: str) -> Reading:
-    """Return a reading of one table for several, whose paths start at a folder."""
-
-    def put(one: Any) -> Any:
-        return replace(one, files=files, base=base) if isinstance(one, Column) else one
-
-    label = reading.label and replace(reading.label, origin=put(reading.label.origin))
-    features = {name: put(one) for name, one in reading.features.items()}
-    return replace(reading, label=label, split=put(reading.split), group=put(reading.group), features=features)
+        folder = self.placements[0].folder
+        return are_like and not any(uploaded_name(path) for path in NameIndex(folder).find_all(names[0]))
 
 
 def relative(tree: Folder, folder: Folder) -> str:
@@ -130,54 +111,106 @@ def relative(tree: Folder, folder: Folder) -> str:
     return below(tree, folder.url)
 
 
-def open_table_in(folder: Folder, name: str, options: SourceOptions) -> FoundTable:
-    """Decide how to read a table in a folder, which may be an archive, from its first 1,000 records.
+def open_tables_in(
+    folder: Folder,
+    paths: Sequence[str],
+    options: SourceOptions,
+    *,
+    splits: Sequence[str | None] = (),
+    source: str | None = None,
+) -> FoundTables:
+    """Decide how to read tables in a folder, which may be an archive, from the first 1,000 records of each.
 
     All records are read once to find the common parent of absolute paths, the types of further columns, and whether
     numbers are classes.
     """
-    file = open_table_file(folder, name, options)
-    prefix = read_prefix(file)
-    if options.image_column is None or options.image_column not in file.columns:
-        file = join_names(
-            file,
-            [record.values for record in prefix],
-            _finder(folder if options.root is None else open_folder(options.root)),
-        )
-        if isinstance(file, JoinedNames):
-            prefix = read_prefix(file)
-            options = replace(options, image_column=file.columns[-1])
-    places: dict[int, Placement | None] = {}
+    files = _with_equal_columns([open_table_file(folder, path, options) for path in paths])
+    first, prefixes = files[0], [*map(read_prefix, files)]
+    if len(files) == 1 and (options.image_column or "") not in first.columns:
+        found_in = folder if options.root is None else open_folder(options.root)
+        first = join_names(first, [record.values for record in prefixes[0]], _finder(found_in))
+        if isinstance(first, JoinedNames):
+            files, prefixes = (first,), [read_prefix(first)]
+            options = replace(options, image_column=first.columns[-1])
+    pairs = zip(files, prefixes, strict=True)
+    prefix = [record for file, some in pairs for record in _in_order(some, file.columns, first.columns)]
 
-    def place(column: int, *, counting: bool = True) -> Placement | None:
-        if column not in places:
-            first = [NumberedPath(record.line, text) for record in prefix if (text := _path(record.values[column]))]
-            places[column] = (
-                first
-                and place_images(file.url, folder, options, first, lambda: _paths(file, column), counting=counting)
-            ) or None
-        return places[column]
+    known: dict[tuple[int, int], Placement | None] = {}
 
-    columns = find_columns(file, prefix, options, file.all_records, place=place)
-    placement = place(columns.image, counting=False)
-    if options.image_column and placement is not None and not placement.files:
-        placement = _described(file, columns.image, placement)
-    if placement is None:
-        column = file.columns[columns.image]
-        msg = (
-            f"{file.url}: column {column!r} holds no path in the first records; name another one with "
-            f"{named('image_column')}"
-        )
-        raise DataError(msg)
-    return FoundTable(placement.folder, file, columns, placement.keys, placement.location)
+    def place(column: int, number: int = 0, *, counting: bool = True) -> Placement | None:
+        if (column, number) not in known:
+            file = files[number]
+            at = file.columns.index(first.columns[column])
+            texts = [text for record in prefixes[number] if (text := _path(record.values[at]))]
+            found_by = Places(folder, file.path, options)
+            known[column, number] = (
+                found_by.place(texts, lambda: _paths(files, column), counting=counting) if texts else None
+            )
+        return known[column, number]
+
+    def read_all(wanted: frozenset[int]) -> Iterator[Record]:
+        return _read_all(files, wanted)
+
+    columns = find_columns(first, prefix, options, read_all, place=place, source=source)
+    places = [place(columns.image, i, counting=False) for i in range(len(files))]
+    for one, file in zip(places, files, strict=True):
+        if one is None:
+            column = first.columns[columns.image]
+            msg = f"{file.url}: column {column!r} holds no path in the first records; name another one with "
+            raise DataError(f"{msg}{named('image_column')}")
+        if places[0] is not None and one.folder.url != places[0].folder.url:
+            msg = f"{file.url}: its images are not below {places[0].folder.url}, like those of {first.url}; "
+            raise DataError(f"{msg}give this table alone as SOURCE")
+    found = tuple(one for one in places if one is not None)
+    if options.image_column and len(files) == 1 and not found[0].files:
+        found = (_described(first, columns.image, found[0]),)
+    return FoundTables(files, columns, found, tuple(splits))
+
+
+def _with_equal_columns(files: list[TableFile]) -> tuple[TableFile, ...]:
+    first = files[0]
+    if isinstance(first, JsonTable):  # an object may omit a column
+        union = tuple(dict.fromkeys(name for file in files for name in file.columns))
+        return tuple(replace(file, columns=union) for file in files)
+    for file in files[1:]:
+        if sorted(file.columns) != sorted(first.columns) or _types(file) != _types(first):
+            msg = f"{file.url}: its columns are not those of {first.url}, of the same names and types"
+            raise DataError(msg)
+    return tuple(files)
+
+
+def _types(file: TableFile) -> object:
+    """Return the types and class names of a file's columns, if the file defines them."""
+    if not isinstance(file, ParquetFile):
+        return None
+    classes = {file.columns[i]: names for i, names in file.numbered}
+    return dict(zip(file.columns, file.arrow_types, strict=True)), classes
+
+
+def _read_all(files: Sequence[TableFile], wanted: frozenset[int]) -> Iterator[Record]:
+    """Yield the records of all files, with columns in the order of the first one's."""
+    names = files[0].columns
+    for file in files:
+        there = frozenset(file.columns.index(names[i]) for i in wanted)
+        yield from _in_order(file.all_records(there), file.columns, names)
+
+
+def _in_order(records: Iterable[Record], names: tuple[str, ...], wanted: tuple[str, ...]) -> Iterator[Record]:
+    """Yield records of a table with columns `names`, with their values in the order `wanted`."""
+    if names == wanted:
+        yield from records
+        return
+    at = [names.index(name) for name in wanted]
+    for record in records:
+        yield record if record.problem is not None else record._replace(values=[record.values[i] for i in at])
 
 
 def _described(file: TableFile, column: int, placement: Placement) -> Placement:
     """Return where the images are whose names begin with the values of a column; the same if there are none."""
-    if describing_column(file, placement.folder) != file.columns[column]:
+    if not any(described_images(placement.folder, values_of(file, column)).values()):
         return placement
     remark = f"; each record describes the images whose names begin with its {file.columns[column]!r}"
-    return replace(placement, location=ImageLocation(is_beginning=True, remark=remark))
+    return replace(placement, match="start", remark=remark)
 
 
 def _finder(folder: Folder) -> FindImages:
@@ -197,7 +230,7 @@ def _path(value: object) -> str | None:
     return without_link(value) if isinstance(value, str) and value else None
 
 
-def _paths(file: TableFile, column: int) -> Iterator[NumberedPath]:
-    for record in file.all_records(frozenset({column})):
+def _paths(files: Sequence[TableFile], column: int) -> Iterator[str]:
+    for record in _read_all(files, frozenset({column})):
         if record.problem is None and (path := _path(record.values[column])):
-            yield NumberedPath(record.line, path)
+            yield path

@@ -1,17 +1,21 @@
 """Decide the role of each column of a table, from its name, the first records and the user's options."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
-from shardkit.errors import DataError, UnknownNameError
+from shardkit.errors import CallError, DataError, ShardkitError, UnknownNameError
 from shardkit.options.words import named
 from shardkit.sources.engine.columns import Columns
 from shardkit.sources.engine.joined_names import JoinedNames
 from shardkit.sources.engine.labels.kinds import ReadAll, decide_labels
+from shardkit.sources.engine.lost_zeros import refuse_lost_zeros
 from shardkit.sources.engine.split_columns import assigns_splits, is_split_column, numbers_of_splits
+from shardkit.sources.engine.table_refusals import Choice, refuse
 from shardkit.sources.formats.box_tables.columns import is_box_table
 from shardkit.sources.formats.column_names import (
+    IMAGE_COLUMNS,
     LABEL_COLUMNS,
+    LIKELY_IMAGE_COLUMNS,
     LIKELY_SPLIT_COLUMNS,
     SPLIT_COLUMNS,
     named_like,
@@ -19,11 +23,15 @@ from shardkit.sources.formats.column_names import (
 )
 from shardkit.sources.formats.tables.records import Record, TableFile, enumerated
 from shardkit.sources.options import SourceOptions
-from shardkit.sources.recognising.tables.images.image_column import PlaceColumn, find_image
-from shardkit.sources.recognising.tables.labels.label_columns import find_labels
+from shardkit.sources.recognising.tables.label_columns import find_labels
+from shardkit.sources.recognising.tables.places import Placement
+from shardkit.sources.walking import files_below, is_image
 
 _BOX_COLUMNS = (("xmin", "ymin", "xmax", "ymax"), ("x1", "y1", "x2", "y2"))  # '_' and case are ignored
 USUAL_OBJECTS = {"objects", "bbox", "bboxes", "boxes"}
+# Returns where the images are that a column names; None if it names none. May raise CallError or DataError.
+PlaceColumn = Callable[[int], Placement | None]
+_MAX_CHOICES = 4  # commands of a refusal
 
 
 def find_columns(
@@ -32,20 +40,20 @@ def find_columns(
     options: SourceOptions,
     read_all: ReadAll,
     *,
-    place: PlaceColumn | None = None,
+    place: PlaceColumn,
     source: str | None = None,
 ) -> Columns:
     """Decide the role of each column from its name and the first records, and types of features from all records.
 
-    `place` returns where the images are that a column names; without it, only usual names of columns count.
+    `place` returns where the images are that a column names.
     """
     if not options.label_columns:
         _refuse_boxes(file, options)
     if options.image_column:
         image = _named(file, options.image_column)
     else:
-        image = find_image(file, prefix, place, source or file.url)
-    return find_other_columns(image, file, prefix, options, read_all, source=source)
+        image = _find_image(file, prefix, place, source or file.url)
+    return find_other_columns(image, file, prefix, options, read_all, source=source, is_asked=True)
 
 
 def find_other_columns(
@@ -57,8 +65,9 @@ def find_other_columns(
     *,
     usual_splits: bool = True,
     source: str | None = None,
+    is_asked: bool = False,
 ) -> Columns:
-    """Decide the roles of the columns other than the column of images."""
+    """Decide the roles of the columns other than the column of images; see `find_labels`."""
     chosen = tuple(_named(file, name) for name in options.label_columns)
     if not chosen and not named_like(file.columns, LABEL_COLUMNS) and USUAL_OBJECTS & {*map(plain, file.columns)}:
         msg = (
@@ -76,7 +85,8 @@ def find_other_columns(
         labels = decide_labels(file, prefix, chosen, options, read_all, where)
     else:
         of_name = file.joined if isinstance(file, JoinedNames) else ()
-        labels = find_labels(file, prefix, image, {split, group, *of_name}, options, read_all, where)
+        taken = {split, group, *of_name}
+        labels = find_labels(file, prefix, image, taken, options, read_all, where, is_asked=is_asked)
     if split in {image, *labels.columns}:
         split = None
     roles = {image, *labels.columns, split, group}
@@ -96,6 +106,63 @@ def find_other_columns(
         holds_text=file.holds_text,
         split_numbers={} if split is None else numbers_of_splits(file, split, _values(prefix, split)),
     )
+
+
+def _find_image(file: TableFile, prefix: Sequence[Record], place: PlaceColumn, source: str) -> int:
+    """Return the column of images, by its name and the files that exist."""
+    usual = named_like(file.columns, IMAGE_COLUMNS)
+    likely = [i for i in named_like(file.columns, LIKELY_IMAGE_COLUMNS) if i not in usual]
+    if len(usual) == 1 and not likely:
+        return usual[0]
+    others = [i for i, name in enumerate(file.columns) if name and i not in [*usual, *likely]]
+    others = [i for i in others if _may_be_names([record.values[i] for record in prefix])]
+    error: ShardkitError | None = None
+    for columns in (usual, likely, others):
+        found: dict[int, Placement] = {}
+        for i in columns:
+            try:
+                placement = place(i)
+            except (CallError, DataError) as caught:
+                error = error or (caught if i not in others else None)
+                continue
+            if placement and placement.agrees and placement.files not in [one.files for one in found.values()]:
+                found[i] = placement
+        # A path says which of two files of one name is meant.
+        shorter = {i for i in found if any(_ends_with(prefix, other, i) for other in found if other != i)}
+        kept = [i for i in found if i not in shorter]
+        if len(kept) > 1:
+            names = [file.columns[i] for i in kept][:_MAX_CHOICES]
+            problem = f"{file.url}: {' or '.join(map(repr, names))} may be the image column"
+            choices = [Choice({"image_column": name}, f"the image is in column {name!r}") for name in names]
+            raise refuse(problem, source, choices)
+        if kept:
+            return kept[0]
+    if usual:
+        return usual[0]
+    if error:
+        raise error
+    named_files = (path for path, entry in files_below(file.folder, "") if is_image(entry.name))
+    refuse_lost_zeros(file, [i for i, name in enumerate(file.columns) if name], named_files)
+    why = "has a usual name for image paths"
+    if likely:
+        listed = enumerated([repr(file.columns[i]) for i in likely])
+        why += f", and values of {listed} name no files in {file.folder.url} or near it"
+    msg = (
+        f"{file.url}: none of the columns {_listed(file)} {why}; name the column with {named('image_column')}, and the "
+        f"folder of its images with {named('root')}"
+    )
+    raise DataError(msg)
+
+
+def _may_be_names(values: Sequence[Any]) -> bool:
+    """Return whether values are texts of which few repeat: a class repeats, an image's name does not."""
+    return len({value for value in values if isinstance(value, str) and value.strip()}) * 2 >= len(values)
+
+
+def _ends_with(prefix: Sequence[Record], column: int, other: int) -> bool:
+    """Return whether all values of a column are paths that end in the values of another one."""
+    pairs = [(str(one.values[column]).replace("\\", "/"), str(one.values[other])) for one in prefix]
+    return all(path.endswith(f"/{name}") for path, name in pairs)
 
 
 def _no_boxes() -> str:

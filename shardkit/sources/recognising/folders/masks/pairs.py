@@ -53,29 +53,19 @@ _SHORT = {"tr": "train", "va": "validation", "ts": "test", "te": "test"}
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """A part of the source: a folder of images and the folder of their masks.
+    """A part of the source: a folder of images and the folder of their masks."""
 
-    Attributes:
-        images: Path of the images.
-        masks: Path of the masks; the same if they are in one folder.
-        split: The split of all these images; None if the source gives none.
-        with_splits: Whether the first folder level below both is the split.
-        image_suffix: End of every image's stem, which is no part of the name.
-        mask_suffix: End of every mask's stem; files with another end are no masks. '' if masks have the usual names.
-        mask_ending: Ending of every mask's file; '' for any.
-        image_prefix: Beginning of the name of every image, which is no part of the stem: img_1.jpg and seg_1.png.
-        mask_prefix: Beginning of the name of every mask.
-    """
-
-    images: str
-    masks: str
-    split: str | None = None
-    with_splits: bool = False
-    image_suffix: str = ""
+    images: str  # path of the images
+    masks: str  # path of the masks; the same if they are in one folder
+    split: str | None = None  # the split of all these images; None if the source gives none
+    with_splits: bool = False  # whether the first folder level below both is the split
+    image_suffix: str = ""  # end of every image's stem, which is no part of the name
+    # End of every mask's stem; files with another end are no masks. '' if masks have the usual names
     mask_suffix: str = ""
-    mask_ending: str = ""
+    mask_ending: str = ""  # ending of every mask's file; '' for any
+    # Beginning of the name of every image, which is no part of the stem: img_1.jpg and seg_1.png
     image_prefix: str = ""
-    mask_prefix: str = ""
+    mask_prefix: str = ""  # beginning of the name of every mask
 
     @property
     def glob(self) -> str:

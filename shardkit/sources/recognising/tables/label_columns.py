@@ -3,41 +3,33 @@
 import posixpath
 import re
 from collections.abc import Sequence
-from typing import Any
 
 from shardkit.errors import CallError, DataError
 from shardkit.options.call import Change
 from shardkit.options.words import named
 from shardkit.refusals import RefusalError
-from shardkit.sources.engine.labels.kinds import FEW_CLASSES, ReadAll, decide_labels
+from shardkit.sources.engine.labels.kinds import ReadAll, decide_labels
 from shardkit.sources.engine.labels.profile import (
     Profile,
     are_of_single_images,
-    are_uncertain,
     decide_indicators,
-    have_one_each,
     indicator_columns,
-    possible_indicators,
     profile_of,
-    words_of,
 )
 from shardkit.sources.engine.labels.reading import Labels
-from shardkit.sources.engine.table_refusals import Choice, readings_of_uncertain, refuse
+from shardkit.sources.engine.table_refusals import Choice, refuse
 from shardkit.sources.formats.column_names import (
     LABEL_COLUMNS,
     LIKELY_LABEL_COLUMNS,
-    is_called_like_classes,
     named_like,
 )
 from shardkit.sources.formats.tables.records import Record, TableFile, enumerated
-from shardkit.sources.formats.tables.text_files import is_invented
-from shardkit.sources.formats.tables.values import as_text, shown
+from shardkit.sources.formats.tables.values import as_text
 from shardkit.sources.options import SourceOptions
 from shardkit.sources.recognising.claims.captions import is_caption
 
 _SAYS_LABEL = re.compile(r"[\w -]*(?:label|class|categor)[\w -]*", re.IGNORECASE)
 _MAX_CHOICES = 8  # commands of a refusal
-_FEW_NUMBERS = 5  # different ones that are classes in any table
 _MIN_IMAGES = 2  # of each class on average: more different numbers are a quantity
 _MOST = 0.9  # of the values
 _MAX_PAIRS = 100_000  # different pairs of values in two columns that are compared
@@ -51,8 +43,10 @@ def find_labels(
     options: SourceOptions,
     read_all: ReadAll,
     source: str,
+    *,
+    is_asked: bool,
 ) -> Labels:
-    """Decide which columns are labels, and how they are read."""
+    """Decide which columns are labels, and how they are read; `is_asked`: a question has a reading for each column."""
     free = [i for i, name in enumerate(file.columns) if name and i != image and i not in taken]
     usual = [i for i in named_like(file.columns, LABEL_COLUMNS) if i in free]
     likely = [i for i in named_like(file.columns, LIKELY_LABEL_COLUMNS) if i in free and i not in usual]
@@ -75,12 +69,22 @@ def find_labels(
             labels = decide_indicators(file, prefix, indicators, options, read_all)
             if labels:
                 return labels
-    error, choices = _none(file, prefix, image, free, options, source)
-    if len(choices) == 1 and len(names := choices[0].changes["label_columns"]) == 1:
-        only = file.columns.index(names[0])
-        if are_classes(profile_of(file, prefix, only)):  # and no other column may be the label
-            return decide_labels(file, prefix, (only,), options, read_all, source)
-    raise error
+    values = {i: [record.values[i] for record in prefix] for i in free}
+    may_be = [
+        i
+        for i, some in values.items()
+        if not _holds_captions(prefix, i) and not are_of_single_images(some) and not _repeats_names(prefix, image, i)
+    ]
+    profiles = {i: profile_of(file, prefix, i) for i in may_be}
+    likely = [i for i, one in profiles.items() if one.num_distinct > 1 and one.may_be_label and _fits(one, options)]
+    if len(likely) == 1 and are_classes(profiles[likely[0]]):  # and no other column may be the label
+        return decide_labels(file, prefix, (likely[0],), options, read_all, source)
+    error = _none(file, prefix, free, options, may_choose=bool(likely))
+    names = [file.columns[i] for i, one in profiles.items() if one.may_be_label and _fits(one, options)]
+    if is_asked or not names or (isinstance(error, RefusalError) and error.refusal.changes):
+        raise error
+    choices = [Choice({"label_columns": (name,)}, f"the label is in column {name!r}") for name in names]
+    raise refuse(str(error), source, choices[:_MAX_CHOICES])
 
 
 def are_classes(profile: Profile) -> bool:
@@ -142,39 +146,18 @@ def _several(file: TableFile, columns: Sequence[int], source: str) -> CallError:
 
 
 def _none(
-    file: TableFile, prefix: Sequence[Record], image: int, free: Sequence[int], options: SourceOptions, source: str
-) -> tuple[CallError | DataError, list[Choice]]:
-    """Return the error for a table without a column of a usual name, and the columns that may be it."""
+    file: TableFile, prefix: Sequence[Record], free: Sequence[int], options: SourceOptions, *, may_choose: bool
+) -> CallError | DataError:
+    """Return the error for a table without a column of a usual name; the question has a reading for each column."""
     listed = enumerated([repr(name) for name in file.columns if name])
-    problem = f"{file.url}: none of the columns {listed} has a usual name for labels"
-    choices = []
-    indicators = indicator_columns(prefix, free)
-    # With the columns of 0 and 1 in which some values are missing or uncertain.
-    possible = possible_indicators(prefix, free)
-    if len(possible) > len(indicators):
-        indicators = possible
-    if len(indicators) > 1:
-        choices += _of_indicators(file, prefix, indicators)
-    profiles = {i: profile_of(file, prefix, i) for i in free if i not in indicators or len(indicators) == 1}
-    # A column of one value, or of the image's own name, is no class; it is named only if there is no other.
-    profiles = {i: one for i, one in profiles.items() if one.num_distinct > 1} or profiles
-    profiles = {i: one for i, one in profiles.items() if not _repeats_names(prefix, image, i)} or profiles
-    # Fewer different values first: a class has many images.
-    for i in sorted(profiles, key=lambda i: profiles[i].num_distinct):
-        values = [record.values[i] for record in prefix]
-        if _fits(profiles[i], options) and not _holds_captions(prefix, i) and not are_of_single_images(values):
-            choices += _of_column(file.columns[i], profiles[i], options, _example(prefix, i))
-    if len(indicators) > 1 and not have_one_each(prefix, indicators) and not are_uncertain(prefix, indicators):
-        names = [file.columns[i] for i in indicators]
-        choices += [Choice({"label_columns": (name,)}, f"the class is 0 or 1, from column {name!r}") for name in names]
-    if not choices and (captions := [i for i in free if _holds_captions(prefix, i)]):
-        shown = enumerated([repr(file.columns[i]) for i in captions])
-        problem = f"{file.url}: a text of its own for each image is no class, as in column {shown}"
+    if not may_choose and (captions := [i for i in free if _holds_captions(prefix, i)]):
+        shown_ = enumerated([repr(file.columns[i]) for i in captions])
+        problem = f"{file.url}: a text of its own for each image is no class, as in column {shown_}"
         images = Change("images without labels", {"unlabelled": True}, sources=(options.root or file.folder.url,))
-        return RefusalError(problem, [images]), []
-    if not choices:
-        return DataError(f"{problem}; name it with {named('label_columns')}"), []
-    return refuse(problem, source, choices[:_MAX_CHOICES]), choices
+        return RefusalError(problem, [images])
+    problem = f"{file.url}: none of the columns {listed} has a usual name for labels"
+    remedy = f"name it with {named('label_columns')}"
+    return RefusalError(problem, remedy=remedy) if may_choose else DataError(f"{problem}; {remedy}")
 
 
 def _repeats_names(prefix: Sequence[Record], image: int, column: int) -> bool:
@@ -193,37 +176,3 @@ def _holds_captions(prefix: Sequence[Record], column: int) -> bool:
     texts = [str(value) for record in prefix if (value := record.values[column]) not in (None, "")]
     num_captions = sum(map(is_caption, texts))
     return num_captions > _MOST * len(texts) and len(set(texts)) > len(texts) / 2
-
-
-def _of_indicators(file: TableFile, prefix: Sequence[Record], columns: tuple[int, ...]) -> list[Choice]:
-    """Return the readings of columns that say whether the class of their name applies."""
-    names = tuple(file.columns[i] for i in columns)
-    if are_uncertain(prefix, columns):
-        return readings_of_uncertain(names)
-    meaning = "a class for each of these columns of 0 and 1"
-    if any("" in words_of(prefix, i) for i in columns):
-        meaning += ", where a blank is 0"
-    choices = [Choice({"label_columns": names}, meaning)]
-    if have_one_each(prefix, columns):
-        changes = {"label_columns": names, "label_type": "class"}
-        choices.insert(0, Choice(changes, "one class per image, the one of these columns with a 1"))
-    return choices
-
-
-def _example(prefix: Sequence[Record], column: int) -> str:
-    return next((shown(value) for record in prefix if (value := record.values[column]) not in (None, "")), "")
-
-
-def _of_column(name: str, profile: Profile, options: SourceOptions, example: str) -> list[Choice]:
-    """Return how a column is read as labels: classes, or a quantity; nothing if it holds neither."""
-    if not profile.may_be_label:
-        return []
-    chosen: dict[str, Any] = {"label_columns": (name,)}
-    as_class = Choice(chosen, f"the label is in column {name!r}{f', such as {example}' * is_invented(name)}")
-    if options.label_type != "auto" or not profile.numbers.are_whole:
-        return [as_class]
-    if len(profile.numbers.whole) <= max(_FEW_NUMBERS, min(FEW_CLASSES, profile.num_present / _MIN_IMAGES)):
-        return [as_class]
-    if is_called_like_classes(name):
-        return [as_class._replace(changes={**chosen, "label_type": "class"})]
-    return [Choice({**chosen, "label_type": "number"}, f"the number in column {name!r}, for regression")]

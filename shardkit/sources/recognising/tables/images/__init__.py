@@ -1,1 +1,0 @@
-"""Find a table's images: the column that names them, prefixes of paths, and folders nearby."""

@@ -1,0 +1,79 @@
+"""What a question offers besides what was recognised: each is a printed command, which gives what its comment says."""
+
+import shlex
+
+import pytest
+
+from shardkit import read_manifest
+from shardkit.testing import picture, write_tree
+
+from ...cli.calling import call
+
+
+def pictures(*paths):
+    return {path: picture(number, width=8, height=8) for number, path in enumerate(paths)}
+
+
+def in_folders(*folders, count=4):
+    return pictures(*(f"{folder}/{number}.png" for folder in folders for number in range(count)))
+
+
+HEAP = pictures(*(f"img/{number:04}.png" for number in range(8)))
+FIELDS = [f"{20240101 + n}_C{n % 2}_{'FN'[n // 2 % 2]}_{('good', 'bad')[n // 4 % 2]}_{n:03}.png" for n in range(16)]
+
+# name: files, the meaning of a command, the classes of its dataset, and the number of its examples
+OFFERED = {
+    "one class in two writings": (
+        in_folders("big cat", "dog") | in_folders("Big_Cat", count=2),
+        "Big_Cat/ is one class with big cat/",
+        ["big cat", "dog"],
+        10,
+    ),
+    "classes at two depths": (
+        in_folders("healthy", "sick/mite", "sick/rust"),
+        "the class is the last folder",
+        ["healthy", "mite", "rust"],
+        12,
+    ),
+    "lists of the images of each class": (
+        HEAP
+        | {"good.txt": "".join(f"{n:04}.png\n" for n in range(5))}
+        | {"bad.txt": "".join(f"{n:04}.png\n" for n in range(5, 8))},
+        "the classes are the names of bad.txt, good.txt",
+        ["bad", "good"],
+        8,
+    ),
+    "images above folders of classes": (
+        in_folders("x/photos/cat", "x/photos/dog", count=8) | pictures("x/contact.png"),
+        "without x/contact.png",
+        ["cat", "dog"],
+        16,
+    ),
+    "fields of names": (pictures(*FIELDS), "has the class 'good'", ["bad", "good"], 16),
+    "a table of numbers with zeros": (
+        HEAP
+        | {"t.csv": "nr,stuff,more\n" + "".join(f"{n:04},{'cat' if n % 2 else 'dog'},{n % 4}\n" for n in range(8))},
+        "the label is column 'stuff' of t.csv",
+        ["cat", "dog"],
+        8,
+    ),
+}
+
+
+@pytest.mark.parametrize("name", OFFERED)
+def test_a_command_gives_what_its_comment_says(name, tmp_path):
+    files, meaning, classes, num_examples = OFFERED[name]
+    asked = call("convert", write_tree(tmp_path / "source", files), tmp_path / "out")
+    assert asked.exit_code == 2
+    commands = [line for line in asked.stderr.splitlines() if line.startswith("  shardkit ") and meaning in line]
+    assert commands, asked.stderr
+    result = call(*shlex.split(commands[0], comments=True)[1:], "--check", "header", "--quiet")
+    assert result.exit_code == 0, result.stderr
+    manifest = read_manifest(tmp_path / "out")
+    assert (manifest.classes, sum(one.num_examples for one in manifest.splits.values())) == (classes, num_examples)
+
+
+def test_images_without_labels_are_offered_last(tmp_path):
+    asked = call("convert", write_tree(tmp_path / "source", pictures(*FIELDS[:12])), tmp_path / "out")
+    commands = [line for line in asked.stderr.splitlines() if line.startswith("  shardkit ")]
+    assert ["--unlabelled" in line for line in commands] == [False] * (len(commands) - 1) + [True]
