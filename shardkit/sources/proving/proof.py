@@ -13,7 +13,7 @@ from shardkit.sources.file_names import ending
 from shardkit.sources.formats.registry import BOX_TABLE, FORMATS, IMAGE_FORMATS
 from shardkit.sources.known.finding import find_known
 from shardkit.sources.listing import NEGATIVES
-from shardkit.sources.proving.class_names import doubts_about_names, is_unsaid
+from shardkit.sources.proving.class_names import doubts_about_names, doubts_about_objects, is_unsaid
 from shardkit.sources.proving.class_trees import doubts_about_trees
 from shardkit.sources.proving.evidence import Evidence, kinds_of
 from shardkit.sources.proving.label_columns import doubts_about_columns
@@ -62,6 +62,8 @@ def doubts(found: Evidence, left_out: tuple[str, ...]) -> Iterator[str]:
         yield from _doubts_about_folders(found)
     if found.counts:
         yield from doubts_about_names(found)
+    if found.objects and not found.options.classes:
+        yield from doubts_about_objects(found)
 
 
 def _liberties(found: Evidence) -> Iterator[str]:
