@@ -24,7 +24,7 @@ _FEW_OBJECTS = 10  # one in so many is no accident
 _PADDED = 4  # digits of numbers of parts, such as 00000, 00001
 _DIGITS = re.compile(r"[0-9]+")
 _QUANTITY = re.compile(r"[-+]?[0-9]+(?:[.,](?P<fraction>[0-9]+))? *(?P<unit>\D*)")
-_PLURAL = re.compile(r"(?<=[a-z]{3})(?:es|s)$")
+_PLURAL = re.compile(r"(?<=[a-z]{3})(?:e?s|e?n|e)$")  # dogs, classes, Tulpe, Tulpen
 _DRAWN = frozenset({"mask", "masks", "gt", "groundtruth", "segmentation", "annotation", "annotations", "labels"})
 
 

@@ -17,6 +17,7 @@ _MAX_WORDS = 12  # that names begin with, of others each may be that of one imag
 _FEW = 10  # one in so many files is no accident
 _MIN_CODES, _MAX_CODES = 3, 8  # fields of names besides the class, and values of each
 _END = re.compile(r"[_-](?=[^/]*[^\W\d_])(?=[^/]*\Z)")  # begins an end of a name that has a letter
+_FIRST = re.compile(r"[\W\d_]")  # ends the first word of a name
 _WORD = re.compile(r"[^\W\d_]{2,}")
 
 
@@ -122,6 +123,17 @@ def _num_codes(found: Evidence) -> int:
 
 def _about_copies(found: Evidence) -> Iterator[str]:
     """Yield that files are called like copies of others next to them."""
+    for first, second in found.copies():
+        yield f"{printable(first)} and {printable(second)} are one picture under two classes"
+        break
+    named = {plain_name(name): name for name in found.counts}
+    of_others = defaultdict[str, set[str]](set)
+    for key, label in zip(found.keys, found.labels, strict=True):
+        begin = named.get(plain_name(_FIRST.split(key.rpartition("/")[2], maxsplit=1)[0]))
+        if label is not None and begin is not None and begin != label:
+            of_others[label].add(begin)
+    if odd := sorted(label for label, names in of_others.items() if len(names) > 1):
+        yield f"files of {first_of([*map(printable, odd)], 2)} are called like other classes"
     stems = {key.rpartition(".")[0] for key in found.keys}
     if copies := sorted(stem for stem in stems if (of := original_of(stem)) and of in stems):
         verb = "is called like a copy of a file next to it" if len(copies) == 1 else "are called like copies of others"

@@ -30,6 +30,7 @@ _MAX_ROWS = 200_000  # examples and files that are looked at; the engine account
 _MAX_ANNOTATED = 20_000  # examples of files of annotations, which take longer: their classes are not doubted
 _BATCH_ROWS = 4096
 _FEW = 12  # examples
+_MAX_COMPARED = 4
 _MARGIN = 0.05  # of a side: boxes of objects at the border reach a little beyond it
 
 
@@ -146,15 +147,28 @@ class Evidence:
         return [path for path, entry in walk if not is_image(entry.name) and not accounting.explains(path)]
 
     @cached_property
-    def sizes(self) -> dict[tuple[str, int], str]:
+    def sizes(self) -> dict[tuple[str, int], list[str]]:
         """All images of SOURCE, by their names and sizes in bytes."""
-        walk = itertools.islice(files_below(self.tree, ""), _MAX_ROWS)
-        return {(entry.name, entry.num_bytes): path for path, entry in walk if is_image(entry.name)}
+        paths = defaultdict[tuple[str, int], list[str]](list)
+        for path, entry in itertools.islice(files_below(self.tree, ""), _MAX_ROWS):
+            if is_image(entry.name):
+                paths[entry.name, entry.num_bytes].append(path)
+        return paths
 
     @property
     def images(self) -> Iterable[str]:
         """The paths of all images of SOURCE."""
-        return self.sizes.values()
+        return itertools.chain.from_iterable(self.sizes.values())
+
+    def copies(self) -> Iterator[tuple[str, str]]:
+        """Yield two examples of different classes that are one file, of a few that have equal names and sizes."""
+        root = f"{self.reading.images.root}/" if self.reading.images.root else ""
+        labels = {root + key: label for key, label in zip(self.keys, self.labels, strict=True)}
+        same = (paths for paths in self.sizes.values() if len({labels.get(path) for path in paths} - {None}) > 1)
+        for paths in itertools.islice(same, _MAX_COMPARED):
+            first, second = [path for path in paths if path in labels][:2]
+            if labels[first] != labels[second] and self.tree.read(first) == self.tree.read(second):
+                yield first, second
 
     @cached_property
     def stems(self) -> set[str]:

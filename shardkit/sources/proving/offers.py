@@ -242,12 +242,14 @@ def _of_table(opening: Opening, one: NamingFile, base: Reading) -> Iterator[tupl
         column = replace(origin, column=(title,))
         are_numbers = all(value.isdecimal() for value in values)
         if are_numbers and base.label is None and len({*values}) > _FEW:
-            yield offer(title, column, f"{where}, a number for regression", kind="number")
+            yield offer(title, column, f"{where}, a number for regression", _oddness(values), kind="number")
         if not _may_divide(values):
             continue
         if are_numbers:
             for path in _files_of_names(opening):
-                yield offer(title, column, f"{where}; {printable(path)} names the numbers", names=path)
+                yield offer(
+                    title, column, f"{where}; {printable(path)} names the numbers", _oddness(values), names=path
+                )
         yield offer(title, column, where, _oddness(values))
         if opening.file is None and (rest := _folder_of_classes(base)) is not None:
             yield offer(title, replace(column, rest=rest), f"{where}, the folder is for other images")

@@ -3,7 +3,7 @@
 import posixpath
 import re
 import zipfile
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterator
 
 from shardkit.naming import counted, first_of, printable, split_of_folder
@@ -21,12 +21,13 @@ from shardkit.sources.readings.values import Annotation, Column, Listed, Paired,
 from shardkit.sources.recognising.folders.folder_names import parts_of_data
 from shardkit.sources.recognising.folders.masks.pairs import SAYS_MASKS
 from shardkit.sources.recognising.folders.split_folders import is_of_project, mentioned_split, mentions_split
-from shardkit.sources.walking import file_or_folder, is_image, parent_of, read_sample
+from shardkit.sources.walking import file_or_folder, is_image, parent_of, read_head, read_sample
 
 _MAX_LOOSE = 3  # images beside folders of classes, such as a contact sheet
 _MAX_UNLABELLED = 0.2  # of the images: more than a conversion may ever reject without a word
 _SPLITS = {"train", "validation", "test"}
 _NOTE = "; note: "
+_ATTRIBUTE = re.compile(rb'<attribute name="([^"]+)">([^<]*)</attribute>')
 _OF_IMAGES = re.compile(r"images? (?:in (?P<folder>.*?)/ )?(?:that|which) .*")
 # What may hold labels. Others beside images are of programs.
 _MAY_SAY = frozenset(
@@ -64,6 +65,8 @@ def doubts(found: Evidence, left_out: tuple[str, ...]) -> Iterator[str]:
         yield from doubts_about_names(found)
     if found.objects and not found.options.classes:
         yield from doubts_about_objects(found)
+        if len(found.objects) == 1:
+            yield from _attributes(found)
 
 
 def _liberties(found: Evidence) -> Iterator[str]:
@@ -94,6 +97,18 @@ def _liberties(found: Evidence) -> Iterator[str]:
     excluded = [glob.strip("/") for glob in found.reading.images.exclude]
     if lost := [path for path in excluded if {*map(mentioned_split, path.split("/"))} & {"train", "validation"}]:
         yield f"{first_of([f'{printable(path)}/' for path in lost], 3)} would be left out, as images without labels"
+
+
+def _attributes(found: Evidence) -> Iterator[str]:
+    """Yield that boxes of one class differ in an attribute, which is not read: in CVAT's files."""
+    boxes = found.reading.boxes
+    for path in boxes.files if isinstance(boxes, Annotation) and boxes.format == "cvat" else ():
+        values = defaultdict[bytes, set[bytes]](set)
+        for name, value in _ATTRIBUTE.findall(read_head(found.tree, path) or b""):
+            values[name].add(value)
+        if differing := sorted(name.decode("utf-8", "replace") for name, some in values.items() if len(some) > 1):
+            [label] = found.objects
+            yield f"its objects are all {printable(label)!r}, and differ in {first_of(differing, 3)}"
 
 
 def _left_over(found: Evidence, left_out: tuple[str, ...], noted: str) -> Iterator[str]:
@@ -197,7 +212,9 @@ def _is_no_prose(found: Evidence, path: str) -> bool:
         return True
     # Names of classes in a line each, which the folders have, too, or which the user gave.
     if {*lines} <= {*found.counts, *(found.options.classes or ())}:
-        return found.reading.label is not None and bool(found.reading.label.names)
+        # Numbers are classes already, or a folder is none of those that somebody has listed.
+        has_numbers = found.reading.label is not None and bool(found.reading.label.names)
+        return has_numbers or (len(lines) > 1 and not found.counts.keys() <= {*lines})
     names_images = any(posixpath.splitext(word)[0] in found.stems for line in lines for word in _WORD.findall(line)[:2])
     are_sentences = sum(len(_WORD.findall(line)) >= _WORDS_OF_PROSE for line in lines) * 2 >= len(lines)
     # A table has as many tabs in each line.
