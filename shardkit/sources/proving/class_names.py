@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from shardkit.naming import first_of, printable, split_of_folder
 from shardkit.sources.engine.split_words import words_of
 from shardkit.sources.proving.evidence import Evidence, are_single
-from shardkit.sources.proving.words import MADE, UNSAID
+from shardkit.sources.proving.words import MADE, SHEETS, UNSAID
 from shardkit.sources.readings.values import PathPart
 from shardkit.sources.recognising.folders.folder_names import copies_by_name, original_of, parts_of_data
 from shardkit.sources.recognising.folders.split_folders import (
@@ -116,10 +116,10 @@ def _says_nothing(name: str) -> bool:
     return says_nothing(name) or says_images(name) or is_of_project(name)
 
 
-def is_only_made(name: str) -> bool:
-    """Return whether all words of a name say that the images are made of others: ``_contact_sheet``."""
-    words = words_of(name)
-    return bool(words) and MADE.issuperset(words)
+def is_sheet(name: str) -> bool:
+    """Return whether all words of a name say that it is several images in one: ``_contact_sheet``, not ``copy``."""
+    words = {*words_of(name)}
+    return not SHEETS.isdisjoint(words) and words <= MADE
 
 
 def is_unsaid(name: str) -> bool:

@@ -1,12 +1,13 @@
 """Doubts about folders as classes: their form."""
 
+import itertools
 import re
 from collections import Counter, defaultdict
 from collections.abc import Iterator
 
 from shardkit.naming import first_of, printable, split_of_folder
 from shardkit.sources.engine.split_words import split_of_word, words_of
-from shardkit.sources.proving.class_names import is_made, is_only_made, is_unsaid, plain_name
+from shardkit.sources.proving.class_names import is_made, is_sheet, is_unsaid, plain_name
 from shardkit.sources.proving.evidence import Evidence
 from shardkit.sources.readings.values import PathPart
 from shardkit.sources.recognising.folders.folder_names import original_of
@@ -99,7 +100,7 @@ def _about_words(found: Evidence) -> Iterator[str]:
     odd = sorted(filter(is_made, counts))
     if 0 < len(odd) < len(counts) and _FEW * sum(counts[word] for word in odd) >= len(texts):
         yield f"files whose names begin with {first_of(odd, 3)} may be made of other images"
-    sheets = sorted(key for key in found.keys if is_only_made(key.rpartition("/")[2].rpartition(".")[0]))
+    sheets = sorted(key for key in found.keys if is_sheet(key.rpartition("/")[2].rpartition(".")[0]))
     if sheets and len(sheets) < len(found.keys) / 2:
         yield f"{first_of([*map(printable, sheets)], 2)} may be made of other images"
     if 1 < len(counts) <= min(_MAX_WORDS, len(texts) / 3) and "" not in counts:
@@ -123,9 +124,8 @@ def _num_codes(found: Evidence) -> int:
 
 def _about_copies(found: Evidence) -> Iterator[str]:
     """Yield that files are called like copies of others next to them."""
-    for first, second in found.copies():
+    for first, second in itertools.islice(found.copies(), 1):
         yield f"{printable(first)} and {printable(second)} are one picture under two classes"
-        break
     named = {plain_name(name): name for name in found.counts}
     of_others = defaultdict[str, set[str]](set)
     for key, label in zip(found.keys, found.labels, strict=True):

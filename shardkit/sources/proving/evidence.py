@@ -161,13 +161,13 @@ class Evidence:
         return itertools.chain.from_iterable(self.sizes.values())
 
     def copies(self) -> Iterator[tuple[str, str]]:
-        """Yield two examples of different classes that are one file, of a few that have equal names and sizes."""
+        """Yield two examples that are one file, but not of one class; of a few that have equal names and sizes."""
         root = f"{self.reading.images.root}/" if self.reading.images.root else ""
         labels = {root + key: label for key, label in zip(self.keys, self.labels, strict=True)}
-        same = (paths for paths in self.sizes.values() if len({labels.get(path) for path in paths} - {None}) > 1)
-        for paths in itertools.islice(same, _MAX_COMPARED):
-            first, second = [path for path in paths if path in labels][:2]
-            if labels[first] != labels[second] and self.tree.read(first) == self.tree.read(second):
+        pairs = (tuple(path for path in paths if path in labels)[:2] for paths in self.sizes.values() if len(paths) > 1)
+        may_be = (one for one in pairs if len(one) > 1 and (labels[one[0]] is None or labels[one[0]] != labels[one[1]]))
+        for first, second in itertools.islice(may_be, _MAX_COMPARED):
+            if self.tree.read(first) == self.tree.read(second):
                 yield first, second
 
     @cached_property

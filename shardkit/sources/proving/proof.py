@@ -1,5 +1,6 @@
 """Doubts about a reading that was recognised: why it may not be what the user means."""
 
+import itertools
 import posixpath
 import re
 import zipfile
@@ -176,6 +177,8 @@ def _is_of_others(claim: Claim, found: Evidence) -> bool:
 
 
 def _doubts_about_folders(found: Evidence) -> Iterator[str]:
+    for first, second in itertools.islice(found.copies(), 1):
+        yield f"{printable(first)} and {printable(second)} are one picture"
     for _, names in found.unused_levels():
         some = sorted({*names})
         if not parts_of_data(some):

@@ -69,5 +69,9 @@ meilleures nejlepsi referenz referenzen referenzbilder lieferant vorlage vorlage
 wzorzec wzorce etalon эталон эталоны 参考 参照 見本
 zeichnungen skisser teckning teckningar tekeningen piirustukset desenler रेखांकन ภาพวาด
 """
+# Of several images in one.
+SHEETS = frozenset(
+    {"contact", "sheet", "sheets", "montage", "montages", "collage", "overview", "overviews", "vorschau", "ubersicht"}
+)
 UNSAID = frozenset(_UNSAID.split())
 MADE = frozenset(_MADE.split())
