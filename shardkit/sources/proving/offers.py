@@ -127,7 +127,8 @@ def _of_the_same(opening: Opening, reading: Reading, paths: list[str]) -> Iterat
     )
     if 0 < len(nested) <= _MAX_SHOWN and len(nested) < len(names) - 1:
         yield without(nested)
-    if deep and any(len(one) == index + 1 for one in parts):
+    # Not if they are classes of a copy further down.
+    if not {*deep} <= {*names} and any(len(one) == index + 1 for one in parts):
         inner = replace(reading, label=replace(label, origin=PathPart(-1)))
         yield Offer(inner, f"the class is the last folder: {_shown(deep)}")
     if 0 < len(deep) <= _MAX_SHOWN and any(len(one) == index + 1 for one in parts):
