@@ -50,7 +50,7 @@ def test_metadata_whose_names_are_in_two_folders_stop(metadata, tmp_path):
     source = write_tree(tmp_path / "s", metadata | pictures(f"{part}/{one}" for part in "ab" for one in NAMES))
     made = call("convert", source, tmp_path / "out")
     assert made.exit_code != 0
-    assert "'0001.png' names 2 images" in made.stderr
+    assert "such as '0001.png', exist in 2 folders" in made.stderr
     assert not (tmp_path / "out" / "manifest.json").exists()
 
 

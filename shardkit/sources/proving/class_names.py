@@ -6,8 +6,8 @@ from collections.abc import Iterator, Sequence
 
 from shardkit.naming import first_of, printable, split_of_folder
 from shardkit.sources.engine.split_words import words_of
-from shardkit.sources.proving.evidence import Evidence
-from shardkit.sources.proving.words import MADE, UNSAID
+from shardkit.sources.proving.evidence import Evidence, are_single
+from shardkit.sources.proving.words import MADE, SHEETS, UNSAID
 from shardkit.sources.readings.values import PathPart
 from shardkit.sources.recognising.folders.folder_names import copies_by_name, original_of, parts_of_data
 from shardkit.sources.recognising.folders.split_folders import (
@@ -20,10 +20,11 @@ from shardkit.sources.recognising.folders.split_folders import (
 
 _NUMBERED = re.compile(r"^[0-9]+[ _.-]+[^\W\d_]|\([0-9]+\)$")  # 04_transistor, Ditylum (6)
 _NO_CLASS = "called like images without a class"
+_FEW_OBJECTS = 10  # one in so many is no accident
 _PADDED = 4  # digits of numbers of parts, such as 00000, 00001
 _DIGITS = re.compile(r"[0-9]+")
 _QUANTITY = re.compile(r"[-+]?[0-9]+(?:[.,](?P<fraction>[0-9]+))? *(?P<unit>\D*)")
-_PLURAL = re.compile(r"(?<=[a-z]{3})(?:es|s)$")
+_PLURAL = re.compile(r"(?<=[a-z]{3})(?:e?s|e?n|e)$")  # dogs, classes, Tulpe, Tulpen
 _DRAWN = frozenset({"mask", "masks", "gt", "groundtruth", "segmentation", "annotation", "annotations", "labels"})
 
 
@@ -61,6 +62,17 @@ def _twins(found: Evidence) -> list[str]:
     names = [(name, split) for name, split in pairs if name is not None and len(name) > 1]
     counts = Counter((plain_name(name), split) for name, split in names)
     return sorted({name for name, split in names if counts[plain_name(name), split] > 1})
+
+
+def doubts_about_objects(found: Evidence) -> Iterator[str]:
+    """Yield why the boxes of a source, or the names of their classes, may mean something else."""
+    if found.num_beyond * _FEW_OBJECTS > found.objects.total():
+        yield f"{found.num_beyond:,} of {found.objects.total():,} boxes reach beyond their images"
+    if are_single(found.objects):
+        yield "most classes have one object"
+    counts = Counter(map(plain_name, found.objects))
+    if twins := sorted(name for name in found.objects if counts[plain_name(name)] > 1):
+        yield f"{_shown(twins)} may be one class"
 
 
 def plain_name(name: str) -> str:
@@ -104,10 +116,10 @@ def _says_nothing(name: str) -> bool:
     return says_nothing(name) or says_images(name) or is_of_project(name)
 
 
-def is_only_made(name: str) -> bool:
-    """Return whether all words of a name say that the images are made of others: ``_contact_sheet``."""
-    words = words_of(name)
-    return bool(words) and MADE.issuperset(words)
+def is_sheet(name: str) -> bool:
+    """Return whether all words of a name say that it is several images in one: ``_contact_sheet``, not ``copy``."""
+    words = {*words_of(name)}
+    return not SHEETS.isdisjoint(words) and words <= MADE
 
 
 def is_unsaid(name: str) -> bool:

@@ -7,10 +7,12 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
+import numpy as np
+import pyarrow as pa
 import pyarrow.compute as pc
 
 from shardkit.archives.mounted_folder import MountedFolder
-from shardkit.sources.columns import FEATURE_PREFIX
+from shardkit.sources.columns import ANNOTATED_HEIGHT, ANNOTATED_WIDTH, FEATURE_PREFIX, OBJECTS
 from shardkit.sources.context import Opening
 from shardkit.sources.engine.accounting import Accounting
 from shardkit.sources.file_names import ending, stem_of
@@ -28,6 +30,8 @@ _MAX_ROWS = 200_000  # examples and files that are looked at; the engine account
 _MAX_ANNOTATED = 20_000  # examples of files of annotations, which take longer: their classes are not doubted
 _BATCH_ROWS = 4096
 _FEW = 12  # examples
+_MAX_COMPARED = 4
+_MARGIN = 0.05  # of a side: boxes of objects at the border reach a little beyond it
 
 
 @dataclass
@@ -48,6 +52,8 @@ class Evidence:
     skipped: Counter[str] = field(default_factory=Counter)  # number of files that are left out, by a phrase
     features: dict[str, list[Any]] = field(default_factory=dict)  # values of further columns of tables, by name
     is_whole: bool = True  # whether all examples are here
+    objects: Counter[str] = field(default_factory=Counter)  # number of objects of each class
+    num_beyond: int = 0  # objects whose boxes reach well beyond the image
 
     @classmethod
     def of(cls, source: Source, reading: Reading, opening: Opening) -> "Evidence":
@@ -63,6 +69,8 @@ class Evidence:
             found.keys += examples["key"].to_pylist()
             found.labels += examples["label_name"].to_pylist()
             found.splits += examples["split"].to_pylist()
+            if OBJECTS in examples.column_names:
+                found._count_objects(examples)
             for name in examples.column_names:
                 if name.startswith(FEATURE_PREFIX):
                     found.features.setdefault(name.removeprefix(FEATURE_PREFIX), []).extend(examples[name].to_pylist())
@@ -70,6 +78,15 @@ class Evidence:
                 found.is_whole = False
                 break
         return found
+
+    def _count_objects(self, examples: pa.Table) -> None:
+        lists = examples[OBJECTS].combine_chunks()
+        objects, rows = lists.flatten(), pc.list_parent_indices(lists).to_numpy()
+        self.objects.update(objects.field("label_name").drop_null().to_pylist())
+        boxes = objects.field("bbox").flatten().to_numpy(zero_copy_only=False).reshape(-1, 4)
+        sizes = [examples[one.name].to_numpy()[rows] for one in (ANNOTATED_HEIGHT, ANNOTATED_WIDTH)]
+        shares = boxes / np.tile(np.stack([np.where(size == 0, 1, size) for size in sizes], axis=1), 2)
+        self.num_beyond += int(((shares < -_MARGIN) | (shares > 1 + _MARGIN)).any(axis=1).sum())
 
     @cached_property
     def counts(self) -> Counter[str]:
@@ -79,8 +96,7 @@ class Evidence:
     @property
     def are_single(self) -> bool:
         """Whether most classes have one example; of few examples none repeats."""
-        total = self.counts.total()
-        return total >= _FEW and total < 2 * len(self.counts)
+        return are_single(self.counts)
 
     @property
     def has_several_files(self) -> bool:
@@ -131,15 +147,28 @@ class Evidence:
         return [path for path, entry in walk if not is_image(entry.name) and not accounting.explains(path)]
 
     @cached_property
-    def sizes(self) -> dict[tuple[str, int], str]:
+    def sizes(self) -> dict[tuple[str, int], list[str]]:
         """All images of SOURCE, by their names and sizes in bytes."""
-        walk = itertools.islice(files_below(self.tree, ""), _MAX_ROWS)
-        return {(entry.name, entry.num_bytes): path for path, entry in walk if is_image(entry.name)}
+        paths = defaultdict[tuple[str, int], list[str]](list)
+        for path, entry in itertools.islice(files_below(self.tree, ""), _MAX_ROWS):
+            if is_image(entry.name):
+                paths[entry.name, entry.num_bytes].append(path)
+        return paths
 
     @property
     def images(self) -> Iterable[str]:
         """The paths of all images of SOURCE."""
-        return self.sizes.values()
+        return itertools.chain.from_iterable(self.sizes.values())
+
+    def copies(self) -> Iterator[tuple[str, str]]:
+        """Yield two examples that are one file, but not of one class; of a few that have equal names and sizes."""
+        root = f"{self.reading.images.root}/" if self.reading.images.root else ""
+        labels = {root + key: label for key, label in zip(self.keys, self.labels, strict=True)}
+        pairs = (tuple(path for path in paths if path in labels)[:2] for paths in self.sizes.values() if len(paths) > 1)
+        may_be = (one for one in pairs if len(one) > 1 and (labels[one[0]] is None or labels[one[0]] != labels[one[1]]))
+        for first, second in itertools.islice(may_be, _MAX_COMPARED):
+            if self.tree.read(first) == self.tree.read(second):
+                yield first, second
 
     @cached_property
     def stems(self) -> set[str]:
@@ -190,6 +219,11 @@ class Evidence:
             of_classes[label].add(name)
         shared = [len(parts) > 1 for parts in of_classes.values()]
         return sum(shared) * 2 > len(shared) or len(of_classes) == 1
+
+
+def are_single(counts: Counter[str]) -> bool:
+    """Return whether most classes are there once; of few examples none repeats."""
+    return _FEW <= counts.total() < 2 * len(counts)
 
 
 def _listings(source: Source) -> Iterator[Listing]:

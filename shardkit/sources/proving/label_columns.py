@@ -63,6 +63,10 @@ _JUDGEMENTS = frozenset(
 )
 
 
+# Words of columns that say something about the label of those images for which they have a value.
+_OF_SOME = _JUDGEMENTS | {"label", "labels", "class", "corrected", "correction"}
+
+
 def doubts_about_columns(found: Evidence, label: Column) -> Iterator[str]:
     """Yield why columns may not be the labels."""
     rivals = [name for name, values in found.features.items() if _may_be_label(name, values, found)]
@@ -111,7 +115,7 @@ def _may_be_label(name: str, values: list[Any], found: Evidence) -> bool:
     num = len({*texts})
     is_filled_in_part = 0 < len(texts) < len(values)
     is_usual = bool(named_like([name], (*LABEL_COLUMNS, *LIKELY_LABEL_COLUMNS))) or is_filled_in_part
-    if is_filled_in_part and not {"label", "labels", "class", "corrected", "correction"}.isdisjoint(words_of(name)):
+    if is_filled_in_part and not _OF_SOME.isdisjoint(words_of(name)):
         return True
     divides = num > 1 and (num * 2 <= len(texts) or is_usual)
     return divides and not repeats([*map(str, values)], found.labels)

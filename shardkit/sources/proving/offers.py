@@ -127,7 +127,8 @@ def _of_the_same(opening: Opening, reading: Reading, paths: list[str]) -> Iterat
     )
     if 0 < len(nested) <= _MAX_SHOWN and len(nested) < len(names) - 1:
         yield without(nested)
-    if deep and any(len(one) == index + 1 for one in parts):
+    # Not if they are classes of a copy further down.
+    if not {*deep} <= {*names} and any(len(one) == index + 1 for one in parts):
         inner = replace(reading, label=replace(label, origin=PathPart(-1)))
         yield Offer(inner, f"the class is the last folder: {_shown(deep)}")
     if 0 < len(deep) <= _MAX_SHOWN and any(len(one) == index + 1 for one in parts):
@@ -242,12 +243,14 @@ def _of_table(opening: Opening, one: NamingFile, base: Reading) -> Iterator[tupl
         column = replace(origin, column=(title,))
         are_numbers = all(value.isdecimal() for value in values)
         if are_numbers and base.label is None and len({*values}) > _FEW:
-            yield offer(title, column, f"{where}, a number for regression", kind="number")
+            yield offer(title, column, f"{where}, a number for regression", _oddness(values), kind="number")
         if not _may_divide(values):
             continue
         if are_numbers:
             for path in _files_of_names(opening):
-                yield offer(title, column, f"{where}; {printable(path)} names the numbers", names=path)
+                yield offer(
+                    title, column, f"{where}; {printable(path)} names the numbers", _oddness(values), names=path
+                )
         yield offer(title, column, where, _oddness(values))
         if opening.file is None and (rest := _folder_of_classes(base)) is not None:
             yield offer(title, replace(column, rest=rest), f"{where}, the folder is for other images")

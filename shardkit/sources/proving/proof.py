@@ -1,9 +1,10 @@
 """Doubts about a reading that was recognised: why it may not be what the user means."""
 
+import itertools
 import posixpath
 import re
 import zipfile
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterator
 
 from shardkit.naming import counted, first_of, printable, split_of_folder
@@ -13,7 +14,7 @@ from shardkit.sources.file_names import ending
 from shardkit.sources.formats.registry import BOX_TABLE, FORMATS, IMAGE_FORMATS
 from shardkit.sources.known.finding import find_known
 from shardkit.sources.listing import NEGATIVES
-from shardkit.sources.proving.class_names import doubts_about_names, is_unsaid
+from shardkit.sources.proving.class_names import doubts_about_names, doubts_about_objects, is_unsaid
 from shardkit.sources.proving.class_trees import doubts_about_trees
 from shardkit.sources.proving.evidence import Evidence, kinds_of
 from shardkit.sources.proving.label_columns import doubts_about_columns
@@ -21,12 +22,13 @@ from shardkit.sources.readings.values import Annotation, Column, Listed, Paired,
 from shardkit.sources.recognising.folders.folder_names import parts_of_data
 from shardkit.sources.recognising.folders.masks.pairs import SAYS_MASKS
 from shardkit.sources.recognising.folders.split_folders import is_of_project, mentioned_split, mentions_split
-from shardkit.sources.walking import file_or_folder, is_image, parent_of, read_sample
+from shardkit.sources.walking import file_or_folder, is_image, parent_of, read_head, read_sample
 
 _MAX_LOOSE = 3  # images beside folders of classes, such as a contact sheet
 _MAX_UNLABELLED = 0.2  # of the images: more than a conversion may ever reject without a word
 _SPLITS = {"train", "validation", "test"}
 _NOTE = "; note: "
+_ATTRIBUTE = re.compile(rb'<attribute name="([^"]+)">([^<]*)</attribute>')
 _OF_IMAGES = re.compile(r"images? (?:in (?P<folder>.*?)/ )?(?:that|which) .*")
 # What may hold labels. Others beside images are of programs.
 _MAY_SAY = frozenset(
@@ -62,6 +64,10 @@ def doubts(found: Evidence, left_out: tuple[str, ...]) -> Iterator[str]:
         yield from _doubts_about_folders(found)
     if found.counts:
         yield from doubts_about_names(found)
+    if found.objects and not found.options.classes:
+        yield from doubts_about_objects(found)
+        if len(found.objects) == 1:
+            yield from _attributes(found)
 
 
 def _liberties(found: Evidence) -> Iterator[str]:
@@ -92,6 +98,18 @@ def _liberties(found: Evidence) -> Iterator[str]:
     excluded = [glob.strip("/") for glob in found.reading.images.exclude]
     if lost := [path for path in excluded if {*map(mentioned_split, path.split("/"))} & {"train", "validation"}]:
         yield f"{first_of([f'{printable(path)}/' for path in lost], 3)} would be left out, as images without labels"
+
+
+def _attributes(found: Evidence) -> Iterator[str]:
+    """Yield that boxes of one class differ in an attribute, which is not read: in CVAT's files."""
+    boxes = found.reading.boxes
+    for path in boxes.files if isinstance(boxes, Annotation) and boxes.format == "cvat" else ():
+        values = defaultdict[bytes, set[bytes]](set)
+        for name, value in _ATTRIBUTE.findall(read_head(found.tree, path) or b""):
+            values[name].add(value)
+        if differing := sorted(name.decode("utf-8", "replace") for name, some in values.items() if len(some) > 1):
+            [label] = found.objects
+            yield f"its objects are all {printable(label)!r}, and differ in {first_of(differing, 3)}"
 
 
 def _left_over(found: Evidence, left_out: tuple[str, ...], noted: str) -> Iterator[str]:
@@ -159,6 +177,8 @@ def _is_of_others(claim: Claim, found: Evidence) -> bool:
 
 
 def _doubts_about_folders(found: Evidence) -> Iterator[str]:
+    for first, second in itertools.islice(found.copies(), 1):
+        yield f"{printable(first)} and {printable(second)} are one picture"
     for _, names in found.unused_levels():
         some = sorted({*names})
         if not parts_of_data(some):
@@ -195,7 +215,9 @@ def _is_no_prose(found: Evidence, path: str) -> bool:
         return True
     # Names of classes in a line each, which the folders have, too, or which the user gave.
     if {*lines} <= {*found.counts, *(found.options.classes or ())}:
-        return found.reading.label is not None and bool(found.reading.label.names)
+        # Numbers are classes already, or a folder is none of those that somebody has listed.
+        has_numbers = found.reading.label is not None and bool(found.reading.label.names)
+        return has_numbers or (len(lines) > 1 and not found.counts.keys() <= {*lines})
     names_images = any(posixpath.splitext(word)[0] in found.stems for line in lines for word in _WORD.findall(line)[:2])
     are_sentences = sum(len(_WORD.findall(line)) >= _WORDS_OF_PROSE for line in lines) * 2 >= len(lines)
     # A table has as many tabs in each line.

@@ -33,7 +33,7 @@ alla diafora tidak diketahui lainnya lain belum ragu campuran baru periksa khac 
 awaiting waiting rechecks reinspect reinspection wiedervorlage ruckfrage nachprufen nachpruefen reverifier ricontrollare
 attesa esperando reinspeccion aguardando reavaliar wachten herkeuring oczekuje odottaa vantar omkontroll afventer
 bekleyen вопросом вопрос перепроверить перевірка 再検査 再検 再確認 要再検査 検査待ち 未検査 未判定 复检 复查 待确认
-待审核 待审 재검사 재확인 대기
+待审核 待审 재검사 재확인 대기 roztrideni trideni vytridit netridene nezarazene triedenie zatriedit szortirozni sortat
 """
 # Not as the camera gave them, or no photographs of the subject.
 _MADE = """
@@ -64,7 +64,14 @@ rajz pelda schita copii neclare buram kabur salinan contoh lama nhoe mo копи
 ピンぼけ ぼけ ブレ 手書き 図 図版 イラスト スケッチ 手绘 插图 草图 例 样例 サンプル 備份 备份 バックアップ 旧 古い
 흐림 흔들림 중복 그림 스케치 예시 백업 복사본 샘플 도면 참고 참고자료 ضبابي رسومات نسخ चित्र रेखाचित्र
 auswahl favoriten favorites favourites favoris favoritos preferiti selection seleccion selezione picks
+miniatury miniaturen miniatyrer najladniejsze najlepsze schonste schonsten beste besten mejores melhores migliori
+meilleures nejlepsi referenz referenzen referenzbilder lieferant vorlage vorlagen referencia referencias riferimento
+wzorzec wzorce etalon эталон эталоны 参考 参照 見本
 zeichnungen skisser teckning teckningar tekeningen piirustukset desenler रेखांकन ภาพวาด
 """
+# Of several images in one.
+SHEETS = frozenset(
+    {"contact", "sheet", "sheets", "montage", "montages", "collage", "overview", "overviews", "vorschau", "ubersicht"}
+)
 UNSAID = frozenset(_UNSAID.split())
 MADE = frozenset(_MADE.split())

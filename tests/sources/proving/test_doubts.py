@@ -59,6 +59,30 @@ def voc(*folders):
     return FLAT | {f"Annotations/{folder}/{i}.xml": xml for folder in folders for i in range(12)}
 
 
+def yolo(centre):
+    """Twelve images with two boxes of half a side each, of which the second has its centre there."""
+    lines = "0 0.5 0.5 0.5 0.5\n1 0.5 {} 0.5 0.5\n"
+    files = {f"labels/{n}.txt": lines.format(0.5 if n % 2 else centre + 0.1) for n in range(12)}
+    return {f"images/{n}.png": None for n in range(12)} | files | {"classes.txt": "cat\ndog\n"}
+
+
+def of_animals(names):
+    """An image and a file of Pascal VOC for each of some names of classes."""
+    xml = "<annotation><object><name>{}</name><bndbox>{}</bndbox></object></annotation>"
+    sides = "<xmin>1</xmin><ymin>1</ymin><xmax>5</xmax><ymax>5</ymax>"
+    files = {f"Annotations/{n}.xml": xml.format(name, sides) for n, name in enumerate(names)}
+    return {f"JPEGImages/{n}.png": None for n in range(len(names))} | files
+
+
+def cvat(*species):
+    """Twelve images with a box each in a file of CVAT, of one label, with a species as an attribute."""
+    box = '<box label="animal" xtl="1" ytl="1" xbr="5" ybr="5"><attribute name="species">{}</attribute></box>'
+    image = '<image id="{0}" name="{0}.png" width="8" height="8">{1}</image>'
+    found = (image.format(n, box.format(species[n % len(species)])) for n in range(12))
+    text = f"<annotations><version>1.1</version>{''.join(found)}</annotations>"
+    return {f"images/{n}.png": None for n in range(12)} | {"annotations.xml": text}
+
+
 def coco(names, category=1):
     entries = [{"id": i, "file_name": f"{name}.png", "width": 8, "height": 8} for i, name in enumerate(names)]
     objects = [
@@ -104,7 +128,7 @@ LIBERTIES = {
     "archives": (
         "some files lie in archives and others beside them",
         PETS | {"fox.zip": zipped(images("fox"))},
-        {f"{name}.zip": zipped(images(name)) for name in ("cat", "fox")},
+        {f"{name}.zip": zipped(images(name, name=name + "{}.png")) for name in ("cat", "fox")},
     ),
     "archives of another name": (
         "some files lie in archives and others beside them",
@@ -164,6 +188,11 @@ LEFT_OVER = {
         "4 of 12 images have no label",
         FLAT | {"annotations/a.json": coco([f"img/{i}" for i in range(8)])},
         FLAT | {"annotations/a.json": coco([f"img/{i}" for i in range(10)])},
+    ),
+    "a list of classes that lacks one": (
+        "files are left over: ./*.txt (1)",
+        images("cat", "dog", "fox") | {"classes.txt": "cat\ndog\n"},
+        images("cat", "dog", "fox") | {"classes.txt": "cat\ndog\nfox\n"},
     ),
     "images without labels": (
         "3 of 12 images have no label",
@@ -299,6 +328,16 @@ TREES = {
         PETS | {"cat/_contact_sheet.png": None},
         PETS | {"cat/_contact_sheet_cat.png": None},
     ),
+    "one picture under two classes": (
+        "cat/0.png and dog/0.png are one picture under two classes",
+        PETS | dict.fromkeys(("cat/0.png", "dog/0.png"), picture(99)),
+        PETS,
+    ),
+    "names of other classes": (
+        "files of pocket are called like other classes",
+        PETS | images("fox") | {f"pocket/{one}_{n}.png": None for one in ("cat", "dog") for n in range(2)},
+        PETS | images("fox") | {f"fox/{one}_{n}.png": None for one in ("cat",) for n in range(2)},
+    ),
     "two folders of one split": (
         "train_new would be joined to another folder of its split",
         images("train/cat", "train/dog", "train_new/cat", "train_new/dog", "test/cat", "test/dog"),
@@ -327,6 +366,7 @@ NAMES = {
         images("0.0 bar", "4.5 bar"),
         images("1 bar", "2 bar"),
     ),
+    "plurals": ("Tulpe, Tulpen may be one class", images("Rose", "Tulpe", "Tulpen"), images("Rose", "Tulpe", "Tulla")),
     "a word with vowels that are marks": (
         "बच्चों के चित्र is called like what is made of images",
         images("आम", "केला", "बच्चों के चित्र"),
@@ -429,6 +469,11 @@ COLUMNS = {
         labelled("cat,dog,checked", "1,0,0", "0,1,0", "0,0,1"),
         labelled("cat,dog,fox", "1,0,0", "0,1,0", "0,0,1"),
     ),
+    "a column with a value for some": (
+        "other columns may be the label: 'do_not_use'",
+        labelled("label,do_not_use", "cat,x", "cat,", "dog,", "dog,"),
+        labelled("label,camera", "cat,x", "cat,", "dog,", "dog,"),
+    ),
     "votes": (
         "columns such as 'reader1' may be votes of one label each",
         labelled("reader1,reader2", "1,0", "0,1", "1,1"),
@@ -467,6 +512,20 @@ COLUMNS = {
         of_two_folders(["train"]),
     ),
 }
+OBJECTS = {
+    "beyond their images": ("6 of 24 boxes reach beyond their images", yolo(0.75), yolo(0.5)),
+    "one for each class": ("most classes have one object", of_animals(ANIMALS), of_animals(ANIMALS[:6] * 2)),
+    "classes in two writings": (
+        "Cat, cat may be one class",
+        of_animals(["cat", "Cat", "dog"] * 4),
+        of_animals(["cat", "kit", "dog"] * 4),
+    ),
+    "attributes": (
+        "its objects are all 'animal', and differ in species",
+        cvat("badger", "fox"),
+        cvat("badger", "badger"),
+    ),
+}
 DOUBTS = {
     f"{kind}: {name}": row
     for kind, rows in {
@@ -475,6 +534,7 @@ DOUBTS = {
         "trees": TREES,
         "names": NAMES,
         "columns": COLUMNS,
+        "objects": OBJECTS,
     }.items()
     for name, row in rows.items()
 }
