@@ -1,6 +1,5 @@
 """Doubts about folders as classes: their form."""
 
-import itertools
 import re
 from collections import Counter, defaultdict
 from collections.abc import Iterator
@@ -124,8 +123,6 @@ def _num_codes(found: Evidence) -> int:
 
 def _about_copies(found: Evidence) -> Iterator[str]:
     """Yield that files are called like copies of others next to them."""
-    for first, second in itertools.islice(found.copies(), 1):
-        yield f"{printable(first)} and {printable(second)} are one picture under two classes"
     named = {plain_name(name): name for name in found.counts}
     of_others = defaultdict[str, set[str]](set)
     for key, label in zip(found.keys, found.labels, strict=True):

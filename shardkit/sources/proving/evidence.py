@@ -1,5 +1,6 @@
 """What there is in a source that was recognised: its examples as the reading lists them, and the files that it left."""
 
+import contextlib
 import itertools
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Sequence
@@ -12,6 +13,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from shardkit.archives.mounted_folder import MountedFolder
+from shardkit.errors import ShardkitError
 from shardkit.sources.columns import ANNOTATED_HEIGHT, ANNOTATED_WIDTH, FEATURE_PREFIX, OBJECTS
 from shardkit.sources.context import Opening
 from shardkit.sources.engine.accounting import Accounting
@@ -161,14 +163,13 @@ class Evidence:
         return itertools.chain.from_iterable(self.sizes.values())
 
     def copies(self) -> Iterator[tuple[str, str]]:
-        """Yield two examples that are one file, but not of one class; of a few that have equal names and sizes."""
-        root = f"{self.reading.images.root}/" if self.reading.images.root else ""
-        labels = {root + key: label for key, label in zip(self.keys, self.labels, strict=True)}
-        pairs = (tuple(path for path in paths if path in labels)[:2] for paths in self.sizes.values() if len(paths) > 1)
-        may_be = (one for one in pairs if len(one) > 1 and (labels[one[0]] is None or labels[one[0]] != labels[one[1]]))
-        for first, second in itertools.islice(may_be, _MAX_COMPARED):
-            if self.tree.read(first) == self.tree.read(second):
-                yield first, second
+        """Yield two examples that are one file, of a few that have equal names and sizes."""
+        examples = {join(self.reading.images.root, key) for key in self.keys}
+        pairs = ([path for path in paths if path in examples][:2] for paths in self.sizes.values() if len(paths) > 1)
+        for first, second in itertools.islice((one for one in pairs if len(one) > 1), _MAX_COMPARED):
+            with contextlib.suppress(OSError, ShardkitError):  # whoever reads it as an image says what is wrong
+                if self.tree.read(first) == self.tree.read(second):
+                    yield first, second
 
     @cached_property
     def stems(self) -> set[str]:
