@@ -22,9 +22,12 @@ def main() -> None:
     KeyboardInterrupt inside of a module that is being loaded, which ends in a traceback or in another error. When a
     command has ended, its result counts, and Ctrl-C only ends the waiting for functions of `atexit`.
     """
-    is_answered = signal.getsignal(signal.SIGINT) is signal.default_int_handler  # not if it is ignored, as by nohup
-    if is_answered:
-        signal.signal(signal.SIGINT, lambda *_: end_interrupted(_at_start()))
+    try:
+        is_answered = signal.getsignal(signal.SIGINT) is signal.default_int_handler  # not if it is ignored, as by nohup
+        if is_answered:
+            signal.signal(signal.SIGINT, lambda *_: end_interrupted(_at_start()))
+    except KeyboardInterrupt:  # of Python's own answer, until now
+        end_interrupted(_at_start())
     _use_utf8()
     sys.meta_path.insert(0, _NoPandas())
     from shardkit.cli import main as run
