@@ -94,7 +94,8 @@ def _candidates(folder: Folder) -> tuple[list[str], list[str]]:
     inner = [join(name, one) for name in names[:_MAX_FOLDERS] for one in folders_in(folder, name)]
     of_exports = [path for place in inner if _is_of_export(place) for path in files_in(folder, place, ".json")]
     in_top = files_in(folder, "", ".json")
-    for paths in (in_annotations, in_splits, in_top, _in_only_folder(folder, names), of_exports):
+    beside = [path for name in names if split_of_folder(name) for path in files_in(folder, name, ".json")]
+    for paths in (in_annotations, in_splits, in_top, _in_only_folder(folder, names), of_exports, beside):
         left_out = [path for path in paths if posixpath.basename(path).startswith(_OTHER_TASKS)]
         rest = [path for path in paths if path not in left_out]
         for kind in (_KEYPOINTS, _PANOPTIC):  # their boxes, or their masks, are better than nothing

@@ -160,9 +160,9 @@ def _find(folder: Folder, *, layout: Layout) -> list[str]:
     names, endings = folders_in(folder), _KINDS[layout].endings
     in_splits = [join(name, one) for name in names if split_of_folder(name) for one in _OF_SPLITS]
     in_splits = [path for path in in_splits if file_or_folder(folder, path)]
-    # Azure's AutoML has training-mltable-folder/ and validation-mltable-folder/.
-    of_splits = [name for name in names if split_tokens(name) and not split_of_folder(name)][:_MAX_INNER]
-    beside = [path for name in of_splits for path in files_in(folder, name, *endings)]
+    # An export in train/ and one in val/; Azure's AutoML has training-mltable-folder/ and validation-mltable-folder/.
+    of_splits = [name for name in names if split_tokens(name)][:_MAX_INNER]
+    beside = [path for name in of_splits for path in files_in(folder, name, *endings)[:_TRIED]]
     for paths in (files_in(folder, "", *endings), in_splits, *_label_files(folder, names, endings), beside):
         if found := [path for path in paths[:_TRIED] if _format_of(folder, path, layout=layout)]:
             return found
