@@ -17,7 +17,7 @@ import numpy.typing as npt
 from shardkit.errors import CallError
 from shardkit.fetch.table.records import RecordTable
 
-ALIGNMENT = 64  # bytes, of memory that TensorFlow uses without a copy
+_ALIGNMENT = 64  # bytes, of memory that TensorFlow uses without a copy
 RECORD_OVERHEAD = 64  # bytes: the header of a Python object, its place in the list, and rounding
 _Ids = npt.NDArray[np.int64]
 # Examples, and what was read of each: bytes, or something else where it was not read.
@@ -127,14 +127,18 @@ class HeldPixels(_Held):
         return self._values.nbytes
 
     def _room(self, count: int) -> npt.NDArray[Any]:
-        num_bytes = count * self._values.itemsize * math.prod(self.shape)
-        memory = np.empty(num_bytes + ALIGNMENT, np.uint8)
-        aligned = memory[-memory.ctypes.data % ALIGNMENT :][:num_bytes]
-        room: npt.NDArray[Any] = aligned.view(self.dtype).reshape(count, *self.shape)
+        memory = aligned(count * self._values.itemsize * math.prod(self.shape))
+        room: npt.NDArray[Any] = memory.view(self.dtype).reshape(count, *self.shape)
         return room
 
     def _values_of(self, records: Records) -> Iterator[tuple[_Ids, Any]]:
         return self._decode_many(_images(self._table, records))
+
+
+def aligned(num_bytes: int) -> npt.NDArray[np.uint8]:
+    """Return memory that TensorFlow uses without a copy."""
+    memory = np.empty(num_bytes + _ALIGNMENT, np.uint8)
+    return memory[-memory.ctypes.data % _ALIGNMENT :][:num_bytes]
 
 
 def strings(data: Sequence[Any]) -> npt.NDArray[np.object_]:

@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 import tensorflow as tf
 
-from shardkit.fetch.memory import ALIGNMENT
+from shardkit.fetch.memory import aligned
 
 _CALLABLE, _STOPPED = 0, 1
 # From the graph's look at the memory until Python is entered; microseconds, if the interpreter is free.
@@ -74,8 +74,7 @@ def callable_in_graph(owner: Any, function: Callable[..., Any], types: list[tf.D
     weak reference, and a variable that the graph reads for the call keeps the owner alive.
     """
     # The owner must not refer to the function returned here: Python cannot collect a cycle through TensorFlow.
-    raw = np.empty(2 * ALIGNMENT, np.uint8)
-    memory = raw[-raw.ctypes.data % ALIGNMENT :][:8].view(np.int64).view(_Memory)
+    memory = aligned(8).view(np.int64).view(_Memory)
     memory[0], memory.owner = _CALLABLE, owner
     _calls.add(memory)
     borrowed = _borrowed(memory)

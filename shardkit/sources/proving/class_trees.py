@@ -17,6 +17,7 @@ _MAX_WORDS = 12  # that names begin with, of others each may be that of one imag
 _FEW = 10  # one in so many files is no accident
 _MIN_CODES, _MAX_CODES = 3, 8  # fields of names besides the class, and values of each
 _END = re.compile(r"[_-](?=[^/]*[^\W\d_])(?=[^/]*\Z)")  # begins an end of a name that has a letter
+_DIGIT = re.compile(r"[0-9]")
 _FIRST = re.compile(r"[\W\d_]")  # ends the first word of a name
 _WORD = re.compile(r"[^\W\d_]{2,}")
 
@@ -99,7 +100,9 @@ def _about_words(found: Evidence) -> Iterator[str]:
     odd = sorted(filter(is_made, counts))
     if 0 < len(odd) < len(counts) and _FEW * sum(counts[word] for word in odd) >= len(texts):
         yield f"files whose names begin with {first_of(odd, 3)} may be made of other images"
-    sheets = sorted(key for key in found.keys if is_sheet(key.rpartition("/")[2].rpartition(".")[0]))
+    yield from _about_other_classes(found)
+    stems = {key: key.rpartition("/")[2].rpartition(".")[0] for key in found.keys}
+    sheets = sorted(key for key, stem in stems.items() if not _DIGIT.search(stem) and is_sheet(stem))
     if sheets and len(sheets) < len(found.keys) / 2:
         yield f"{first_of([*map(printable, sheets)], 2)} may be made of other images"
     if 1 < len(counts) <= min(_MAX_WORDS, len(texts) / 3) and "" not in counts:
@@ -107,6 +110,19 @@ def _about_words(found: Evidence) -> Iterator[str]:
         num_pairs = len({*zip(texts, found.labels, strict=True)})
         if num_pairs > max(len(counts), len(found.counts)) and len({*zip(texts, facts, strict=True)}) > len({*facts}):
             yield f"the names of files begin with {first_of(sorted(counts), 3)}, which divides them otherwise"
+
+
+def _about_other_classes(found: Evidence) -> Iterator[str]:
+    """Yield that files of a class begin with the names of other classes, as in a folder of small copies of all."""
+    named = {plain_name(name): name for name in found.counts}
+    firsts = (_FIRST.split(key.rpartition("/")[2], maxsplit=1)[0] for key in found.keys)
+    of_others = defaultdict[str, set[str]](set)
+    for first, label in {*zip(firsts, found.labels, strict=True)}:
+        begin = named.get(plain_name(first))
+        if label is not None and begin is not None and begin != label:
+            of_others[label].add(begin)
+    if odd := sorted(label for label, names in of_others.items() if len(names) > 1):
+        yield f"files of {first_of([*map(printable, odd)], 2)} are called like other classes"
 
 
 def _num_codes(found: Evidence) -> int:
@@ -123,14 +139,6 @@ def _num_codes(found: Evidence) -> int:
 
 def _about_copies(found: Evidence) -> Iterator[str]:
     """Yield that files are called like copies of others next to them."""
-    named = {plain_name(name): name for name in found.counts}
-    of_others = defaultdict[str, set[str]](set)
-    for key, label in zip(found.keys, found.labels, strict=True):
-        begin = named.get(plain_name(_FIRST.split(key.rpartition("/")[2], maxsplit=1)[0]))
-        if label is not None and begin is not None and begin != label:
-            of_others[label].add(begin)
-    if odd := sorted(label for label, names in of_others.items() if len(names) > 1):
-        yield f"files of {first_of([*map(printable, odd)], 2)} are called like other classes"
     stems = {key.rpartition(".")[0] for key in found.keys}
     if copies := sorted(stem for stem in stems if (of := original_of(stem)) and of in stems):
         verb = "is called like a copy of a file next to it" if len(copies) == 1 else "are called like copies of others"

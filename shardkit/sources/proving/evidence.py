@@ -164,6 +164,9 @@ class Evidence:
 
     def copies(self) -> Iterator[tuple[str, str]]:
         """Yield two examples that are one file, of a few that have equal names and sizes."""
+        names = {key.rpartition("/")[2] for key in self.keys}
+        if len(names) == len(self.keys):  # as nearly always: SOURCE is not walked
+            return
         examples = {join(self.reading.images.root, key) for key in self.keys}
         pairs = ([path for path in paths if path in examples][:2] for paths in self.sizes.values() if len(paths) > 1)
         for first, second in itertools.islice((one for one in pairs if len(one) > 1), _MAX_COMPARED):

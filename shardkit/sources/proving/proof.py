@@ -10,7 +10,9 @@ from collections.abc import Iterator
 from shardkit.naming import counted, first_of, printable, split_of_folder
 from shardkit.reject_reasons import NO_LABEL
 from shardkit.sources.claim import Claim
+from shardkit.sources.engine.file_groups import files_of_globs
 from shardkit.sources.file_names import ending
+from shardkit.sources.formats.cvat import CVAT
 from shardkit.sources.formats.registry import BOX_TABLE, FORMATS, IMAGE_FORMATS
 from shardkit.sources.known.finding import find_known
 from shardkit.sources.listing import NEGATIVES
@@ -102,14 +104,15 @@ def _liberties(found: Evidence) -> Iterator[str]:
 
 def _attributes(found: Evidence) -> Iterator[str]:
     """Yield that boxes of one class differ in an attribute, which is not read: in CVAT's files."""
-    boxes = found.reading.boxes
-    for path in boxes.files if isinstance(boxes, Annotation) and boxes.format == "cvat" else ():
-        values = defaultdict[bytes, set[bytes]](set)
+    boxes, values = found.reading.boxes, defaultdict[bytes, set[bytes]](set)
+    if not isinstance(boxes, Annotation) or boxes.format != CVAT.name:
+        return
+    for path in files_of_globs(found.tree, boxes.files):
         for name, value in _ATTRIBUTE.findall(read_head(found.tree, path) or b""):
             values[name].add(value)
-        if differing := sorted(name.decode("utf-8", "replace") for name, some in values.items() if len(some) > 1):
-            [label] = found.objects
-            yield f"its objects are all {printable(label)!r}, and differ in {first_of(differing, 3)}"
+    if differing := sorted(name.decode("utf-8", "replace") for name, some in values.items() if len(some) > 1):
+        [label] = found.objects
+        yield f"its objects are all {printable(label)!r}, and differ in {first_of(differing, 3)}"
 
 
 def _left_over(found: Evidence, left_out: tuple[str, ...], noted: str) -> Iterator[str]:

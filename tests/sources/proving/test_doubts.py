@@ -75,12 +75,13 @@ def of_animals(names):
 
 
 def cvat(*species):
-    """Twelve images with a box each in a file of CVAT, of one label, with a species as an attribute."""
+    """Twelve images with a box each in two files of CVAT, of one label, with a species as an attribute."""
     box = '<box label="animal" xtl="1" ytl="1" xbr="5" ybr="5"><attribute name="species">{}</attribute></box>'
     image = '<image id="{0}" name="{0}.png" width="8" height="8">{1}</image>'
-    found = (image.format(n, box.format(species[n % len(species)])) for n in range(12))
-    text = f"<annotations><version>1.1</version>{''.join(found)}</annotations>"
-    return {f"images/{n}.png": None for n in range(12)} | {"annotations.xml": text}
+    found = [image.format(n, box.format(species[n % len(species)])) for n in range(12)]
+    parts = {"a.xml": found[:6], "b.xml": found[6:]}
+    files = {name: f"<annotations><version>1.1</version>{''.join(part)}</annotations>" for name, part in parts.items()}
+    return {f"images/{n}.png": None for n in range(12)} | files
 
 
 def coco(names, category=1):
