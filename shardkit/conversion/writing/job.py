@@ -37,7 +37,7 @@ from shardkit.conversion.writing.inventory_tasks import (
     remove_earlier_results,
     writing_inventory,
 )
-from shardkit.conversion.writing.output.finished_shards import SummaryRow
+from shardkit.conversion.writing.output.finished_shards import FinishedShard
 from shardkit.conversion.writing.refusals import ExistingDataset, ListingCheck, ListingSummary
 from shardkit.conversion.writing.seen_rejects import refuse_seen_rejects
 from shardkit.conversion.writing.steps import ConversionSteps
@@ -214,13 +214,12 @@ class ConversionTask(InventoryTask):
         """Decide where every example goes, and return the shards to write."""
         return self.guard.call_once(partial(self.steps.plan, self.read)) or []
 
-    def write(self, shard: ShardTask, fence: Fence) -> list[SummaryRow]:
+    def write(self, shard: ShardTask, fence: Fence) -> list[FinishedShard]:
         return self.steps.write(shard, fence)
 
-    def publish(self, summaries: Iterable[SummaryRow]) -> None:
+    def publish(self, written: Iterable[FinishedShard]) -> None:
         folder = self.guard.folder
-        if self.guard.call_once(partial(self.steps.write_summaries, summaries)) is not None:
-            self.guard.call_once(self.steps.publish)
+        self.guard.call_once(partial(self.steps.publish, written))
         if self.guard.is_detached and not has_published(folder):
             with contextlib.suppress(JobEnd):
                 raise_failure(folder)
@@ -286,10 +285,12 @@ def write_in_threads(task: ConversionTask, threads: ThreadExecutor, run: Run, ma
     with run.checked():
         shards = list(steps.plan(task.read, fence))
 
+    written = list[FinishedShard]()
+
     def write(shown: Phase) -> None:
         with threads.working(shown) as each:
-            steps.write_summaries(each(partial(task.call, task.write), shards), fence)
+            written.extend(each(partial(task.call, task.write), shards))
 
     watched(run, make_phase(), write)
     with run.checked():
-        steps.publish(fence)
+        steps.publish(written, fence)
