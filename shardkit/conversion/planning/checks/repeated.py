@@ -17,7 +17,7 @@ from shardkit.conversion.planning.checks.finding import Finding, Keys
 from shardkit.conversion.planning.choosing import ChosenExamples
 from shardkit.conversion.planning.earlier_examples import EarlierExamples, rows_of_contents, rows_with
 from shardkit.conversion.planning.labels import ExampleLabels
-from shardkit.conversion.planning.rows import Rows
+from shardkit.conversion.planning.rows import Rows, run_starts
 from shardkit.conversion.planning.splits import grouping
 from shardkit.images.similar.similar_sets import alike_text
 from shardkit.naming import counted
@@ -181,8 +181,8 @@ def _first_differing(codes: _Ints, differ: Callable[[_Ints, _Ints], npt.NDArray[
     if not len(rows):
         return rows, rows
     order = rows[np.argsort(codes[rows], kind="stable")]
-    is_first = np.concatenate(([True], codes[order[1:]] != codes[order[:-1]]))
-    first_of = order[is_first][np.cumsum(is_first) - 1]
+    starts = run_starts(codes[order])
+    first_of = np.repeat(order[starts], np.diff(starts, append=len(order)))
     differing = np.flatnonzero(differ(order, first_of))
     _, at = np.unique(codes[order[differing]], return_index=True)
     return first_of[differing[at]], order[differing[at]]
