@@ -15,7 +15,7 @@ import pyarrow.compute as pc
 from shardkit.conversion.inventory import parts
 from shardkit.conversion.inventory.columns import annotation_columns
 from shardkit.conversion.inventory.inventory import Inventory
-from shardkit.conversion.inventory.parts import ListingTotals, Thumbnails, merge_parts, read_inventory, runs_to_merge
+from shardkit.conversion.inventory.parts import Thumbnails, merge_parts, read_inventory, runs_to_merge
 from shardkit.conversion.planning.plan_file import ShardTask
 from shardkit.conversion.staging.kinds import Kind, merged_kind
 from shardkit.conversion.staging.records import refuse_readings
@@ -59,7 +59,7 @@ class ReadSource(NamedTuple):
     """A source whose listing was read into a PCollection: what a dataset says of it besides its examples."""
 
     source: Source  # how it is read
-    totals: ListingTotals  # what its listings say besides their rows: skipped files, and the classes' numbers
+    totals: Listing  # what its listings say besides their rows: skipped files, and the classes' numbers
     is_explicit: bool  # whether the user chose how it is read
 
 

@@ -17,8 +17,12 @@ from shardkit.conversion.planning.checks.classes import (
 from shardkit.conversion.planning.checks.files import check_claims, check_own_splits, check_removed, check_unread
 from shardkit.conversion.planning.checks.finding import Finding, with_accepted
 from shardkit.conversion.planning.checks.losses import check_losses, check_positions
-from shardkit.conversion.planning.checks.name_groups import check_name_groups
-from shardkit.conversion.planning.checks.repeated import check_earlier, check_near_identical, check_repeated
+from shardkit.conversion.planning.checks.repeated import (
+    check_earlier,
+    check_name_groups,
+    check_near_identical,
+    check_repeated,
+)
 from shardkit.conversion.planning.checks.split_classes import check_class_numbers, check_split_classes, label_places
 from shardkit.conversion.planning.choosing import ChosenExamples
 from shardkit.conversion.planning.earlier_examples import EarlierExamples
