@@ -41,7 +41,6 @@ from shardkit.conversion.writing.output.finished_shards import FinishedShard
 from shardkit.conversion.writing.refusals import ExistingDataset, ListingCheck, ListingSummary
 from shardkit.conversion.writing.seen_rejects import refuse_seen_rejects
 from shardkit.conversion.writing.steps import ConversionSteps
-from shardkit.errors import CallError
 from shardkit.options.groups import ConvertOptions
 from shardkit.parallel.detached import has_published
 from shardkit.parallel.for_each import Executor, Guard, JobEnd, raise_failure, watched
@@ -253,15 +252,6 @@ class Engine(Executor, Protocol):
     def submit_job(self, task: ConversionTask, listener: ProgressListener) -> None:
         """Begin a job, and return when the engine has taken it; the listener is told the job's name."""
         ...
-
-
-def engine_without_driver(executor: Executor) -> Engine:
-    """Return an executor whose jobs go on when this process ends."""
-    if not isinstance(executor, Engine):
-        msg = "a conversion in threads ends with this process; to return before its end, name the runner of an engine"
-        raise CallError(msg)
-    executor.refuse_submitting()
-    return executor
 
 
 def take_inventory_in_threads(
