@@ -88,9 +88,13 @@ def count_rows(output: Folder) -> int:
 
 def find_part(output: Folder, name: str) -> pa.Table | None:
     """Return the rows of a part; None if no run has written it."""
-    if output.stat(part_path(name)) is None:
-        return None
-    with pa.ipc.open_file(pa.BufferReader(output.read(part_path(name)))) as reader:
+    return None if output.stat(part_path(name)) is None else _read_file(output, part_path(name))
+
+
+def _read_file(output: Folder, path: str) -> pa.Table:
+    """Return the rows of a file, with what it says about them in the metadata of the schema."""
+    raw = retried(lambda: output.read(path))
+    with pa.ipc.open_file(pa.BufferReader(raw)) as reader:
         return reader.read_all()
 
 
@@ -155,14 +159,11 @@ def _compact_block(parts_of_block: list[pa.Table]) -> pa.Table:
 
 def _read_rows(output: Folder, path: str) -> tuple[bytes, pa.Table | None]:
     """Return a file's totals as JSON and its rows; None for no rows."""
-    raw = retried(lambda: output.read(path))
-    with pa.ipc.open_file(pa.BufferReader(raw)) as reader:
-        totals: bytes = reader.schema.metadata[_TOTALS_KEY]
-        if not reader.num_record_batches:
-            return totals, None
-        # Modification times are needed for the parts' names only; merged parts have none.
-        table = reader.read_all().replace_schema_metadata()
-        return totals, table.select([name for name in table.column_names if name not in {"mtime_ns", THUMBNAIL.name}])
+    table = _read_file(output, path)
+    totals: bytes = table.schema.metadata[_TOTALS_KEY]
+    # Modification times are needed for the parts' names only; merged parts have none.
+    names = [name for name in table.column_names if name not in {"mtime_ns", THUMBNAIL.name}]
+    return totals, table.replace_schema_metadata().select(names) if len(table) else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -182,11 +183,10 @@ class Thumbnails:
 
 
 def _thumbnails_of(output: Folder, wanted: pa.Array, path: str) -> dict[bytes, bytes]:
-    raw = retried(lambda: output.read(path))
-    with pa.ipc.open_file(pa.BufferReader(raw)) as reader:
-        if THUMBNAIL.name not in reader.schema.names or not reader.num_record_batches:
-            return {}
-        table = reader.read_all().select([CONTENT_SHA256.name, THUMBNAIL.name]).drop_null()
+    table = _read_file(output, path)
+    if THUMBNAIL.name not in table.column_names or not len(table):
+        return {}
+    table = table.select([CONTENT_SHA256.name, THUMBNAIL.name]).drop_null()
     table = table.filter(pc.is_in(table[CONTENT_SHA256.name], wanted))
     return dict(zip(*(column.to_pylist() for column in table.columns), strict=True))
 
@@ -195,9 +195,8 @@ def find_rows(output: Folder, names: Iterable[str], keys: Collection[str]) -> It
     """Yield the rows of some keys, each with the host that checked it."""
     wanted = pa.array(sorted(keys), pa.string())
     for name in names:
-        with pa.ipc.open_file(pa.BufferReader(output.read(part_path(name)))) as reader:
-            host = reader.schema.metadata.get(_HOST_KEY, b"unknown").decode()
-            table = reader.read_all()
+        table = _read_file(output, part_path(name))
+        host = table.schema.metadata.get(_HOST_KEY, b"unknown").decode()
         for row in table.filter(pc.is_in(table["key"], wanted.cast(table["key"].type))).to_pylist():
             yield host, row
 
