@@ -186,6 +186,8 @@ class Evidence:
 
     def copied_classes(self) -> Iterator[str]:
         """Yield classes all whose files are copies of some files of several other classes, as a selection of them."""
+        if not self._twins:  # as nearly always
+            return
         labels = {join(self.reading.images.root, key): label for key, label in zip(self.keys, self.labels, strict=True)}
         pairs = defaultdict[str | None, list[tuple[str, str]]](list)
         for first, second in (paths for paths in self._twins if len(paths) == 2):
