@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from shardkit.naming import first_of, printable, split_of_folder
 from shardkit.sources.engine.split_words import split_of_word, words_of
-from shardkit.sources.proving.class_names import is_made, is_sheet, is_unsaid, plain_name
+from shardkit.sources.proving.class_names import is_made, is_sheet, plain_name
 from shardkit.sources.proving.evidence import Evidence
 from shardkit.sources.proving.file_forms import unlike_in_files
 from shardkit.sources.readings.values import PathPart
@@ -61,8 +61,8 @@ def _about_splits(found: Evidence) -> Iterator[str]:
             verb = "is no plain word for a split" if len(odd) == 1 else "are no plain words for splits"
             yield f"{first_of([*map(printable, odd)], 3)} {verb}"
         of_one = Counter(splits_of(names).values())
-        if more := [name for name in names if of_one[splits_of(names).get(name, "")] > 1 and is_unsaid(name)]:
-            yield f"{first_of([*map(printable, more)], 3)} would be joined to another folder of its split"
+        if more := [name for name in names if of_one[splits_of(names).get(name, "")] > 1]:
+            yield f"{first_of([*map(printable, more)], 3)} would be one split"
     if "train" not in found.splits:
         yield "no split is called train"
     elif found.is_whole:

@@ -6,7 +6,13 @@ from typing import Any
 from shardkit.naming import first_of, printable
 from shardkit.sources.engine.labels.profile import are_of_single_images
 from shardkit.sources.engine.split_words import split_of_word, words_of
-from shardkit.sources.formats.column_names import LABEL_COLUMNS, LIKELY_LABEL_COLUMNS, named_like
+from shardkit.sources.formats.column_names import (
+    LABEL_COLUMNS,
+    LIKELY_LABEL_COLUMNS,
+    is_called_like_classes,
+    named_like,
+)
+from shardkit.sources.formats.tables.values import is_number
 from shardkit.sources.proving.evidence import Evidence, repeats
 from shardkit.sources.readings.values import Column
 from shardkit.sources.recognising.folders.split_folders import number_of_word
@@ -67,12 +73,20 @@ _JUDGEMENTS = frozenset(
 _OF_SOME = _JUDGEMENTS | {"label", "labels", "class", "corrected", "correction"}
 
 
+_USUAL = (*LABEL_COLUMNS, *LIKELY_LABEL_COLUMNS)
+
+
 def doubts_about_columns(found: Evidence, label: Column) -> Iterator[str]:
     """Yield why columns may not be the labels."""
-    rivals = [name for name, values in found.features.items() if _may_be_label(name, values, found)]
     name = label.column[0] if len(label.column) == 1 else ""
+    is_usual = bool(named_like([name], _USUAL))
+    rivals = [
+        one
+        for one, values in found.features.items()
+        if _may_be_label(one, values, found) or (name and not is_usual and _is_quantity(one, values))
+    ]
     if found.is_file and named_like([name], LABEL_COLUMNS):  # the user has chosen the table, and its author the name
-        rivals = [one for one in rivals if named_like([one], (*LABEL_COLUMNS, *LIKELY_LABEL_COLUMNS))]
+        rivals = [one for one in rivals if named_like([one], _USUAL)]
     if len(label.column) > 1 and (odd := [one for one in label.column if is_other(one)]):
         yield f"the columns {first_of([*map(repr, odd)], 3)} may be none of the labels"
     words = {number_of_word(one) for one in label.column}
@@ -80,7 +94,7 @@ def doubts_about_columns(found: Evidence, label: Column) -> Iterator[str]:
         yield f"columns such as {label.column[0]!r} may be votes of one label each"
     if rivals:
         yield f"other columns may be the label: {first_of([*map(repr, rivals)], 3)}"
-    if name and not named_like([name], (*LABEL_COLUMNS, *LIKELY_LABEL_COLUMNS)) and is_other(name):
+    if name and not is_usual and is_other(name):
         yield f"the column {printable(name)!r} has no name of a label"
     is_stated = found.options.label_type != "auto"
     if (
@@ -114,8 +128,15 @@ def _may_be_label(name: str, values: list[Any], found: Evidence) -> bool:
         return False
     num = len({*texts})
     is_filled_in_part = 0 < len(texts) < len(values)
-    is_usual = bool(named_like([name], (*LABEL_COLUMNS, *LIKELY_LABEL_COLUMNS))) or is_filled_in_part
+    is_usual = bool(named_like([name], _USUAL)) or is_filled_in_part
     if is_filled_in_part and not _OF_SOME.isdisjoint(words_of(name)):
         return True
     divides = num > 1 and (num * 2 <= len(texts) or is_usual)
     return divides and not repeats([*map(str, values)], found.labels)
+
+
+def _is_quantity(name: str, values: list[Any]) -> bool:
+    """Return whether a column has numbers that differ and are no ids, such as weights, which may be wanted, too."""
+    texts = {str(value) for value in values if value not in (None, "")}
+    is_of_something_else = _is_of_making({*words_of(name)}) or is_called_like_classes(name)
+    return not is_of_something_else and len(texts) > 1 and all(map(is_number, texts))

@@ -12,7 +12,7 @@ from shardkit.reject_reasons import NO_LABEL
 from shardkit.sources.claim import Claim
 from shardkit.sources.engine.file_groups import files_of_globs
 from shardkit.sources.file_names import ending
-from shardkit.sources.formats.cvat import CVAT
+from shardkit.sources.formats.cvat import CVAT, TAGS
 from shardkit.sources.formats.registry import BOX_TABLE, FORMATS, IMAGE_FORMATS
 from shardkit.sources.known.finding import find_known
 from shardkit.sources.listing import NEGATIVES
@@ -130,6 +130,8 @@ def _left_over(found: Evidence, left_out: tuple[str, ...], noted: str) -> Iterat
             yield f"{num:,} {phrase}"
     if len({*found.keys}) < len(found.keys) and found.has_several_files:
         yield "several files say something about the same images"
+    if TAGS in found.skipped:
+        yield f"its images have {TAGS}, which are not read with the boxes"
     label = found.reading.label.origin if found.reading.label else None
     num, total = found.rejected[NO_LABEL], len(found.keys) + found.rejected.total()
     if num > _MAX_UNLABELLED * total:

@@ -41,6 +41,12 @@ def classes(*names):
     return labelled("label", *names)
 
 
+def weighed(label):
+    """A column of two classes, and one of another number for each image."""
+    rows = [f"img/{i}.png,{'green' if i % 2 else 'ripe'},{200 + 7 * i}" for i in range(24)]
+    return images("img", count=24) | {"t.csv": table(f"image,{label},grams", *rows)}
+
+
 def of_two_folders(parts):
     """A table of images in two folders, in each of which both classes are."""
     rows = [f"img/{part}/{i}.png,{'cat' if i % 2 else 'dog'}" for part in parts for i in range(4)]
@@ -74,11 +80,11 @@ def of_animals(names):
     return {f"JPEGImages/{n}.png": None for n in range(len(names))} | files
 
 
-def cvat(*species):
-    """Twelve images with a box each in two files of CVAT, of one label, with a species as an attribute."""
+def cvat(*species, tag=""):
+    """Twelve images with a box each in two files of CVAT, of one label, with a species as an attribute; and a tag."""
     box = '<box label="animal" xtl="1" ytl="1" xbr="5" ybr="5"><attribute name="species">{}</attribute></box>'
-    image = '<image id="{0}" name="{0}.png" width="8" height="8">{1}</image>'
-    found = [image.format(n, box.format(species[n % len(species)])) for n in range(12)]
+    image = '<image id="{0}" name="{0}.png" width="8" height="8">{1}{2}</image>'
+    found = [image.format(n, box.format(species[n % len(species)]), tag) for n in range(12)]
     parts = {"a.xml": found[:6], "b.xml": found[6:]}
     files = {name: f"<annotations><version>1.1</version>{''.join(part)}</annotations>" for name, part in parts.items()}
     return {f"images/{n}.png": None for n in range(12)} | files
@@ -373,9 +379,9 @@ TREES = {
         images("cat", "dog", name="{}_nir.png") | images("cat", "dog", name="1{}_rgb.png"),
     ),
     "two folders of one split": (
-        "train_new would be joined to another folder of its split",
+        "train, train_new would be one split",
         images("train/cat", "train/dog", "train_new/cat", "train_new/dog", "test/cat", "test/dog"),
-        images("train/cat", "train/dog", "train2/cat", "train2/dog", "test/cat", "test/dog"),
+        SPLIT_PETS,
     ),
     "a class of tests only": (
         "tulpe of test may be tulip of train",
@@ -498,6 +504,11 @@ COLUMNS = {
         labelled("label,kind", "5.5,a", "15.25,a", "25.5,b", "2.5,b"),
         labelled("label,camera", "5.5,a", "15.25,a", "25.5,b", "2.5,b"),
     ),
+    "numbers beside a column that is not called like a label": (
+        "other columns may be the label: 'grams'",
+        weighed("ripeness"),
+        weighed("species"),
+    ),
     "marks": (
         "the columns 'checked' may be none of the labels",
         labelled("cat,dog,checked", "1,0,0", "0,1,0", "0,0,1"),
@@ -567,6 +578,11 @@ OBJECTS = {
     "attributes": (
         "its objects are all 'animal', and differ in species",
         cvat("badger", "fox"),
+        cvat("badger", "badger"),
+    ),
+    "classes of the images beside boxes": (
+        "its images have tags of whole images, which are not read with the boxes",
+        cvat("badger", "badger", tag='<tag label="night"/>'),
         cvat("badger", "badger"),
     ),
 }
