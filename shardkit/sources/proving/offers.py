@@ -43,7 +43,7 @@ from shardkit.sources.recognising.folders.folder_names import parts_of_data, wit
 from shardkit.sources.recognising.folders.masks.pairs import SAYS_MASKS
 from shardkit.sources.recognising.folders.name_fields import form_of, guess_pattern
 from shardkit.sources.recognising.folders.split_folders import are_splits, is_of_project, mentioned_split
-from shardkit.sources.walking import files_below, is_image, parent_of
+from shardkit.sources.walking import files_below, is_image, join, parent_of
 
 _MAX_IMAGES = 20_000  # whose paths are looked at
 _MAX_TABLES = 4
@@ -120,6 +120,8 @@ def _of_the_same(opening: Opening, reading: Reading, paths: list[str]) -> Iterat
     def without(some: Sequence[str]) -> Offer:
         return Offer(_ignoring(reading, [f"{start}{name}/" for name in some]), f"without {_shown(some)}")
 
+    if isinstance(reading.split, PathPart):
+        yield from _of_splits(reading, reading.split, parts)
     if (odd := odd_names(names)) and len(odd) < len(names) - 1:
         yield without(odd)
         yield from (without([name]) for name in odd if 1 < len(odd) <= _MAX_SHOWN)
@@ -156,6 +158,19 @@ def _of_the_same(opening: Opening, reading: Reading, paths: list[str]) -> Iterat
     unlike = unlike_in_files(labels, inside)
     if 0 < len(unlike) < len(names) - 1 and unlike != odd:
         yield without(unlike)
+
+
+def _of_splits(reading: Reading, split: PathPart, parts: Sequence[Sequence[str]]) -> Iterator[Offer]:
+    """Yield the reading without the second folder of a split, and with it as the split that is missing."""
+    names = sorted({one[split.path] for one in parts if len(one) > split.path})
+    splits = {name: found for name in names if (found := split.map.get(name, split_of_name(name)))}
+    for number, name in enumerate(splits):
+        if split.path or splits[name] not in [*splits.values()][:number]:
+            continue
+        yield Offer(_ignoring(reading, [f"/{join(reading.images.root, name)}/"]), f"without {_shown([name])}")
+        if missing := [one for one in ("validation", "test") if one not in splits.values()]:
+            named = replace(reading, split=replace(split, map={**splits, name: missing[0]}))
+            yield Offer(named, f"{_shown([name])} is {missing[0]}")
 
 
 def _of_annotations(opening: Opening, reading: Reading, fact: str, origin: Annotation) -> Iterator[Offer]:
@@ -247,8 +262,9 @@ def _of_table(opening: Opening, one: NamingFile, base: Reading) -> Iterator[tupl
             continue
         column = replace(origin, column=(title,))
         are_numbers = all(value.isdecimal() for value in values)
-        if are_numbers and base.label is None and len({*values}) > _FEW:
-            yield offer(title, column, f"{where}, a number for regression", _oddness(values), kind="number")
+        if are_numbers and len({*values}) > _FEW:
+            oddness = _oddness(values) if base.label is None else _FEW
+            yield offer(title, column, f"{where}, a number for regression", oddness, kind="number")
         if not _may_divide(values):
             continue
         if are_numbers:

@@ -49,6 +49,28 @@ OFFERED = {
         ["cat", "dog"],
         16,
     ),
+    "a second folder of a split": (
+        in_folders(*(f"{split}/{name}" for split in ("train", "test", "test2") for name in ("cat", "dog"))),
+        "without test2/",
+        ["cat", "dog"],
+        16,
+    ),
+    "a second folder of a split as one that is missing": (
+        in_folders(*(f"{split}/{name}" for split in ("train", "test", "test2") for name in ("cat", "dog"))),
+        "test2/ is validation",
+        ["cat", "dog"],
+        24,
+    ),
+    "numbers beside classes": (
+        pictures(*(f"img/{n}.png" for n in range(24)))
+        | {
+            "t.csv": "image,ripe,grams\n"
+            + "".join(f"img/{n}.png,{'no' if n % 2 else 'yes'},{3 * n}\n" for n in range(24))
+        },
+        "a number for regression",
+        [],
+        24,
+    ),
     "fields of names": (pictures(*FIELDS), "has the class 'good'", ["bad", "good"], 16),
     "a table of numbers with zeros": (
         HEAP
