@@ -25,6 +25,7 @@ class _Kept:
     def __init__(self) -> None:
         self._entries: dict[tuple[int, str], tuple[Folder, list[Entry]]] = {}
         self._num_entries = 0
+        self.datasets: dict[tuple[int, str], tuple[Folder, bool]] = {}  # what `is_dataset` has found
 
     def find(self, folder: Folder, path: str) -> list[Entry] | None:
         """Return a folder's entries; None if they are not kept."""
@@ -80,7 +81,13 @@ def parent_of(path: str) -> str:
 
 def is_dataset(folder: Folder, path: str) -> bool:
     """Return whether a folder is a dataset that shardkit wrote into the source: it holds no labels and no splits."""
-    return all(folder.stat(join(path, name)) is not None for name in sorted(DATASET_FILES))
+    kept, key = _kept.get(), (id(folder), path)
+    if kept is not None and key in kept.datasets:
+        return kept.datasets[key][1]
+    found = all(folder.stat(join(path, name)) is not None for name in sorted(DATASET_FILES))
+    if kept is not None:
+        kept.datasets[key] = folder, found
+    return found
 
 
 def are_of_dataset(entries: Iterable[Entry]) -> bool:

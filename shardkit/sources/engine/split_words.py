@@ -3,6 +3,7 @@
 import re
 import unicodedata
 from collections.abc import Sequence
+from functools import lru_cache
 
 from shardkit.naming import split_of_folder
 
@@ -55,9 +56,10 @@ def split_of_folders(*paths: str) -> str | None:
     return next(filter(None, map(split_of_name, folders)), None)
 
 
-def words_of(name: str) -> list[str]:
+@lru_cache(maxsize=1 << 16)  # names of folders, each of which is asked about by many rules
+def words_of(name: str) -> tuple[str, ...]:
     """Return the words of a name in lower case, without accents."""
-    return [word.lower() for word in WORDS.findall(_without_accents(name))]
+    return tuple(word.lower() for word in WORDS.findall(_without_accents(name)))
 
 
 def _without_accents(name: str) -> str:

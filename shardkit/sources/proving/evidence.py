@@ -14,7 +14,7 @@ import pyarrow.compute as pc
 
 from shardkit.archives.mounted_folder import MountedFolder
 from shardkit.errors import ShardkitError
-from shardkit.sources.columns import ANNOTATED_HEIGHT, ANNOTATED_WIDTH, FEATURE_PREFIX, OBJECTS
+from shardkit.sources.columns import ANNOTATED_HEIGHT, ANNOTATED_WIDTH, FEATURE_PREFIX, LISTING_SCHEMA, OBJECTS
 from shardkit.sources.context import Opening
 from shardkit.sources.engine.accounting import Accounting
 from shardkit.sources.file_names import ending, stem_of
@@ -65,21 +65,41 @@ class Evidence:
         most = _MAX_ANNOTATED if reading.boxes or reading.mask else _MAX_ROWS
         for listing in _listings(source):
             found.skipped.update(listing.skipped)
-            table = listing.table()
-            found.rejected.update(table["reason"].drop_null().to_pylist())
-            examples = table.filter(pc.is_null(table["reason"]))
-            found.keys += examples["key"].to_pylist()
-            found.labels += examples["label_name"].to_pylist()
-            found.splits += examples["split"].to_pylist()
-            if OBJECTS in examples.column_names:
-                found._count_objects(examples)
-            for name in examples.column_names:
-                if name.startswith(FEATURE_PREFIX):
-                    found.features.setdefault(name.removeprefix(FEATURE_PREFIX), []).extend(examples[name].to_pylist())
+            if listing.columns is None and OBJECTS not in listing.schema.names:
+                found._add_rows(listing)
+            else:
+                found._add_table(listing.table())
             if len(found.keys) + found.rejected.total() >= most:
                 found.is_whole = False
                 break
         return found
+
+    def _add_rows(self, listing: Listing) -> None:
+        """Add the rows of a listing one by one: those of a folder are few, and a table takes longer than they do."""
+        names = listing.schema.names[len(LISTING_SCHEMA) :]
+        features = {i: name for i, name in enumerate(names) if name.startswith(FEATURE_PREFIX)}
+        for row in listing.rows:
+            if row.reason is not None:
+                self.rejected[row.reason] += 1
+                continue
+            self.keys.append(row.key)
+            self.labels.append(row.label_name)
+            self.splits.append(row.split)
+            for i, name in features.items():
+                value = row.extra[i] if row.extra else None
+                self.features.setdefault(name.removeprefix(FEATURE_PREFIX), []).append(value)
+
+    def _add_table(self, table: pa.Table) -> None:
+        self.rejected.update(table["reason"].drop_null().to_pylist())
+        examples = table.filter(pc.is_null(table["reason"]))
+        self.keys += examples["key"].to_pylist()
+        self.labels += examples["label_name"].to_pylist()
+        self.splits += examples["split"].to_pylist()
+        if OBJECTS in examples.column_names:
+            self._count_objects(examples)
+        for name in examples.column_names:
+            if name.startswith(FEATURE_PREFIX):
+                self.features.setdefault(name.removeprefix(FEATURE_PREFIX), []).extend(examples[name].to_pylist())
 
     def _count_objects(self, examples: pa.Table) -> None:
         lists = examples[OBJECTS].combine_chunks()
