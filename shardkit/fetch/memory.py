@@ -119,7 +119,7 @@ class HeldPixels(_Held):
         # The kernel gives memory to pages that are written, so what is not decoded takes none.
         super().__init__(np.empty((table.num_examples, *shape), dtype))
         self.shape, self.dtype, self.mirrors = shape, np.dtype(dtype), mirrors
-        self.decode, self._decode_many, self._table = decode, decode_many, table
+        self.decode, self.decode_many, self._table = decode, decode_many, table
 
     @property
     def num_bytes(self) -> int:
@@ -132,7 +132,7 @@ class HeldPixels(_Held):
         return room
 
     def _values_of(self, records: Records) -> Iterator[tuple[_Ids, Any]]:
-        return self._decode_many(_images(self._table, records))
+        return self.decode_many(_images(self._table, records))
 
 
 def aligned(num_bytes: int) -> npt.NDArray[np.uint8]:
