@@ -42,9 +42,11 @@ class _Held:
 
     def take(self, example_ids: _Ids) -> tuple[npt.NDArray[Any], _Ids]:
         """Return the values of examples, int64[n], and the rows of those that are not held."""
+        # Before the values: a thread may keep some of them meanwhile.
+        missing = np.zeros(0, np.int64) if self._is_complete else np.flatnonzero(~self._are_held[example_ids])
         values = self._room(len(example_ids))
         np.take(self._values, example_ids, axis=0, out=values, mode="clip")  # "raise" copies twice
-        return values, np.zeros(0, np.int64) if self._is_complete else np.flatnonzero(~self._are_held[example_ids])
+        return values, missing
 
     def _room(self, count: int) -> npt.NDArray[Any]:
         return np.empty((count, *self._values.shape[1:]), self._values.dtype)
