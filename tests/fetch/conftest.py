@@ -72,7 +72,7 @@ def copied(noise, tmp_path):
 
 
 def fetched_batches(dataset_fn, steps=None, num_workers=1):
-    """The global batches of an input function as NumPy fetches them, without a graph; of records also their features."""
+    """The global batches of an input function as NumPy fetches them, without a graph; of records also features."""
     from shardkit.reader.fetching import make_fetcher
 
     spec, start = dataset_fn.spec, int(dataset_fn.start_step)
