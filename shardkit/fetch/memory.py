@@ -42,9 +42,11 @@ class _Held:
 
     def take(self, example_ids: _Ids) -> tuple[npt.NDArray[Any], _Ids]:
         """Return the values of examples, int64[n], and the rows of those that are not held."""
+        # Before the values: a thread may keep some of them meanwhile.
+        missing = np.zeros(0, np.int64) if self._is_complete else np.flatnonzero(~self._are_held[example_ids])
         values = self._room(len(example_ids))
         np.take(self._values, example_ids, axis=0, out=values, mode="clip")  # "raise" copies twice
-        return values, np.zeros(0, np.int64) if self._is_complete else np.flatnonzero(~self._are_held[example_ids])
+        return values, missing
 
     def _room(self, count: int) -> npt.NDArray[Any]:
         return np.empty((count, *self._values.shape[1:]), self._values.dtype)
@@ -119,7 +121,7 @@ class HeldPixels(_Held):
         # The kernel gives memory to pages that are written, so what is not decoded takes none.
         super().__init__(np.empty((table.num_examples, *shape), dtype))
         self.shape, self.dtype, self.mirrors = shape, np.dtype(dtype), mirrors
-        self.decode, self._decode_many, self._table = decode, decode_many, table
+        self.decode, self.decode_many, self._table = decode, decode_many, table
 
     @property
     def num_bytes(self) -> int:
@@ -132,7 +134,7 @@ class HeldPixels(_Held):
         return room
 
     def _values_of(self, records: Records) -> Iterator[tuple[_Ids, Any]]:
-        return self._decode_many(_images(self._table, records))
+        return self.decode_many(_images(self._table, records))
 
 
 def aligned(num_bytes: int) -> npt.NDArray[np.uint8]:

@@ -28,14 +28,17 @@ def make_fetcher(spec: PipelineSpec) -> Fetcher:
     return Fetcher(table, places, wanted, sources, recovery, spec.pixels)
 
 
-def fetched_chunks(spec: PipelineSpec, fetcher: Fetcher) -> Callable[[Any], Any]:
-    """Return a function from a step, int64[], to the dataset of chunks of examples from that step on."""
+def fetched_chunks(spec: PipelineSpec, fetcher: Fetcher) -> Callable[..., Any]:
+    """Return a function from a step, int64[], to the dataset of chunks of examples from that step on.
+
+    With a number of steps, int64[], a chunk has the examples of all of them.
+    """
     chunk, block, per_step = spec.chunk_size, spec.block_size, spec.layout.per_worker_batch_size
     columns_of = fetcher.types
     names = list(columns_of)
 
-    def fetched(fetcher: Fetcher, first: np.int64) -> list[Any]:
-        columns = fetcher.fetch(int(first), block, marks=block > chunk)
+    def fetched(fetcher: Fetcher, first: np.int64, count: np.int64) -> list[Any]:
+        columns = fetcher.fetch(int(first), int(count), marks=block > chunk)
         return [columns[name] for name in names]
 
     types = [tf.string if dtype.kind == "O" else tf.as_dtype(dtype) for dtype, _ in columns_of.values()]
@@ -43,17 +46,16 @@ def fetched_chunks(spec: PipelineSpec, fetcher: Fetcher) -> Callable[[Any], Any]
     # Of local files one call at a time: several would wait for the interpreter's lock. A store is slow to answer.
     parallel = {} if fetcher.are_local else {"num_parallel_calls": STORE_CALLS, "deterministic": True}
 
-    @without_autograph
-    def fetch(first: Any) -> dict[str, Any]:
-        columns = dict(zip(names, call(first), strict=True))
-        for name, (_, shape) in columns_of.items():
-            rows = [chunk] if chunk == block else [-1, chunk]
-            columns[name] = tf.reshape(columns[name], [*rows, *shape])
-        return columns
+    def chunks(step: Any, num_steps: Any = None) -> Any:
+        count = tf.constant(block, tf.int64) if num_steps is None else num_steps * per_step
+        rows = [-1] if num_steps is not None else [chunk] if chunk == block else [-1, chunk]
 
-    def chunks(step: Any) -> Any:
-        firsts = tf.data.Dataset.range(step * per_step, spec.end_step * per_step, block)
-        blocks = firsts.map(fetch, **parallel)
+        @without_autograph
+        def fetch(first: Any) -> dict[str, Any]:
+            columns = zip(columns_of.items(), call(first, count), strict=True)
+            return {name: tf.reshape(column, [*rows, *shape]) for (name, (_, shape)), column in columns}
+
+        blocks = tf.data.Dataset.range(step * per_step, spec.end_step * per_step, count).map(fetch, **parallel)
         if chunk == block:
             return blocks if spec.is_ready else blocks.prefetch(1)
         return unbatched(blocks.prefetch(1))

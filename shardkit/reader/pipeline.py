@@ -67,14 +67,18 @@ def _for_this_process(spec: PipelineSpec) -> Any:
     is_verified = spec.table.has_copies or spec.table.held is not None
     compares_keys = spec.wanted.has_record and fetcher.sources.have_keys and not is_verified
     check = check_keys(fetcher) if compares_keys else None
+    size, together = spec.layout.per_replica_batch_size, spec.steps_together
     dataset = retry_failed_steps(
         _first_step(spec.start_step),
-        lambda step: _batches(spec, chunks(step), check),
+        lambda *steps: _batches(spec, chunks(*steps), check),
         find_causes(spec, fetcher),
-        lambda batch, _: batch[_ELEMENT],
+        lambda batch, _: batch[_ELEMENT] if together == 1 else _divided(batch[_ELEMENT], size),
         spec.end_step,
-        spec.layout.replicas_per_worker,
+        spec.layout.replicas_per_worker if together == 1 else 1,
+        together,
     )
+    if together > 1:
+        dataset = unbatched(dataset)  # TensorFlow divides it without a copy
     if spec.options.training:
         dataset = dataset.apply(tf.data.experimental.assert_cardinality(tf.data.INFINITE_CARDINALITY))
     options = tf.data.Options()
@@ -110,6 +114,11 @@ def parallel_map(dataset: Any, function: Callable[..., Any]) -> Any:
     return dataset.map(without_autograph(function), num_parallel_calls=tf.data.AUTOTUNE, deterministic=True)
 
 
+def serial_map(dataset: Any, function: Callable[..., Any]) -> Any:
+    """Map a dataset on the thread that asks for its elements."""
+    return dataset.map(without_autograph(function))
+
+
 def _first_step(start_step: Any) -> Any:
     """Return a dataset of the one step, int64[]."""
     if isinstance(start_step, int):
@@ -125,7 +134,8 @@ def _batches(spec: PipelineSpec, chunks: Any, check: Callable[[Any], Any] | None
         stored = {name: one for name, one in stored.items() if name in {*options.features, KEY}}
     parser = Parser(stored, table.num_classes, table.relabelling, table.stored_as)
     make = _MakeElements(spec, parser, compares_keys=compares_keys)
-    dataset = chunks.map(make) if spec.is_ready else parallel_map(chunks, make)
+    each = serial_map if spec.is_ready else parallel_map
+    dataset = each(chunks, make)
     if spec.decodes and chunk == 1:
         dataset = dataset.batch(size, drop_remainder=True)
     elif chunk < size:
@@ -134,12 +144,17 @@ def _batches(spec: PipelineSpec, chunks: Any, check: Callable[[Any], Any] | None
         dataset = parallel_map(dataset, _drop_padding)
     if spec.image is None and options.map_fn is None and not spec.has_indexed_features:
         parse = partial(_parsed, parser=parser, features=options.features, compares_keys=compares_keys)
-        dataset = parallel_map(dataset, parse)
+        dataset = each(dataset, parse)
     if check is not None:
         dataset = dataset.map(without_autograph(check))
     if options.batch_map_fn is not None:
         dataset = parallel_map(dataset, partial(_mapped, batch_map_fn=tf.function(options.batch_map_fn)))
-    return dataset.prefetch(tf.data.AUTOTUNE)
+    return dataset.prefetch(tf.data.AUTOTUNE if spec.steps_together == 1 else 1)
+
+
+def _divided(element: Any, size: int) -> Any:
+    """Return the examples of several batches, [m * size, …], by batch: [m, size, …]."""
+    return tf.nest.map_structure(lambda one: tf.reshape(one, [-1, size, *one.shape[1:]]), element)
 
 
 def _joined(chunks: Any) -> Any:

@@ -12,16 +12,20 @@ from shardkit.fetch.places import Wanted
 from shardkit.fetch.table.records import RecordTable
 from shardkit.order import BatchLayout, steps_per_epoch
 from shardkit.order.batches import MAX_STEP
-from shardkit.order.training import Order
+from shardkit.order.training import BlockwiseOrder, Order
 from shardkit.reader.arguments.images import Images
 from shardkit.reader.arguments.reading import ReadArguments
 from shardkit.reader.iterators.start_steps import RandomStart, StartStep
+from shardkit.storage import Folder, LocalFolder
 
 # A call of Python takes a tenth of a millisecond: small batches share one.
 BLOCK_EXAMPLES = 448
 # Of photographs less is read at a time: two blocks are in memory, and the first batch waits for one.
 BLOCK_BYTES = 4 << 20  # 4 MiB
 SERVICE_EXAMPLES = 1024
+# A call, and the watch of `retry`, take as long as reading a batch of small images from memory: several batches share
+# them. Twice as many are read ahead.
+MAX_STEPS_TOGETHER, STEPS_BYTES = 4, 4 << 20  # 4 MiB
 # Of one core; only the order of magnitude matters. More images in a call take longer to trace and gain little.
 CALL_SECONDS, IMAGE_SECONDS, PIXEL_SECONDS = 1e-3, 15e-6, 8e-9
 MAX_CHUNK = 16
@@ -82,8 +86,10 @@ class PipelineSpec:
 
     @property
     def is_ready(self) -> bool:
-        """Whether the pixels that are fetched are those of the elements: no thread is worth it to hand them on."""
+        """Whether so little is left to do after a fetch that no other thread is worth it."""
         image, pixels = self.image, self.pixels
+        if self.steps_together > 1:
+            return True
         if image is None or pixels is None or not self.has_images_only:
             return False
         return pixels.dtype == image.dtype and pixels.shape[:2] == tuple(image.size)
@@ -114,6 +120,24 @@ class PipelineSpec:
         return max((count for count in range(1, fitting + 1) if size % count == 0), default=1)
 
     @property
+    def steps_together(self) -> int:
+        """Number of steps whose batches are fetched and watched as one element, if nothing has to be done by batch."""
+        options, table, image = self.options, self.table, self.image
+        features = [one for name, one in table.features.items() if name in (options.features or table.features)]
+        is_dense = image is not None or not any(None in one.shape for one in features)
+        by_batch = self.decodes or options.batch_map_fn is not None or options.has_short_batch
+        has_windows = isinstance(self.order, BlockwiseOrder)  # of which it holds two at a time
+        # A store gives one step as fast as several only to calls that run side by side.
+        is_near = table.held is not None or self.pixels is not None or all(map(_is_local, table.roots))
+        if by_batch or has_windows or self.is_remote or not is_dense or not is_near:
+            return 1
+        num_bytes = _mean_bytes(table)
+        if image is not None:
+            num_bytes = math.prod(image.size) * image.channels * (1 if image.dtype == "uint8" else 4)
+        most = int(STEPS_BYTES / (num_bytes * self.layout.per_worker_batch_size))
+        return min(max(most, 1), MAX_STEPS_TOGETHER)
+
+    @property
     def has_images_only(self) -> bool:
         """Whether nothing but its image has to be made of a record, without rounding of scaled decoding."""
         return (
@@ -140,5 +164,13 @@ class PipelineSpec:
         table, chunk = self.table, self.chunk_size
         if not self.decodes:
             return chunk
-        mean_bytes = sum(shard.num_bytes for shard in table.shards) / int(table.starts[-1])
-        return max(1, min(BLOCK_EXAMPLES, int(BLOCK_BYTES / mean_bytes)) // chunk) * chunk
+        return max(1, min(BLOCK_EXAMPLES, int(BLOCK_BYTES / _mean_bytes(table))) // chunk) * chunk
+
+
+def _mean_bytes(table: RecordTable) -> float:
+    """Return the bytes of a record, on average."""
+    return sum(shard.num_bytes for shard in table.shards) / int(table.starts[-1])
+
+
+def _is_local(root: Folder) -> bool:
+    return isinstance(root, LocalFolder)

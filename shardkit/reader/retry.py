@@ -51,17 +51,21 @@ class _State:
 
 def retry_failed_steps(
     first_step: Any,  # a dataset of one int64[]
-    batches: Callable[[Any], Any],  # a step, to the dataset of the batches from that step on
+    batches: Callable[..., Any],  # a step, to the dataset of the batches from that step on
     find_causes: Callable[[Any], Any],  # a failed step, to the number of causes that will not fail again; may raise
     give: Callable[[Any, Any], Any],  # a batch and its number, to what is given of it
     end_step: int,
     batches_per_step: int,
+    steps_per_element: int = 1,
 ) -> Any:
     """Return the batches of some steps; after an error, its step starts again if its causes were found.
 
     Errors without a known cause are raised unchanged. An iterator that was restored from a checkpoint raises
     InvalidArgumentError, which names the step to start at: the state of the reader is in Python, and would not be
     restored.
+
+    With several steps per element, `batches` is called with their number, too. After an error it is 1, so that the
+    steps before the failed one are given.
     """
 
     def attempts_from(first: Any) -> Any:
@@ -81,13 +85,17 @@ def retry_failed_steps(
             step = first + given // batches_per_step
             kind = _next_kind(tf.equal(given, began), last_kind, lambda: find_causes(step))
             state.write(given, given, kind)
-            again = batches(step).skip(given % batches_per_step)
+            is_plain = tf.equal(kind, _PLAIN)
+            if steps_per_element == 1:
+                count, again = tf.constant(1, tf.int64), batches(step).skip(given % batches_per_step)
+            else:
+                count = tf.where(is_plain, tf.constant(1, tf.int64), steps_per_element)
+                again = batches(step, count)
             # Ends after an error: its batch was not counted, so the next number differs from the expected one. If
             # errors were only ignored, a map_fn that always fails would be called for ever.
-            numbers = tf.data.Dataset.range(given, _FOREVER)
+            numbers = tf.data.Dataset.range(given, _FOREVER, count)
             numbers = numbers.take_while(lambda number: tf.equal(state.read()[0], number) | ~is_own)
             numbered = tf.data.Dataset.zip(numbers, again)
-            is_plain = tf.equal(kind, _PLAIN)
             watched = numbered.ignore_errors(log_warning=False).take(tf.where(is_plain, tf.constant(0, tf.int64), -1))
             plain = numbered.take(tf.where(is_plain, tf.constant(1, tf.int64), 0))
 
@@ -95,7 +103,7 @@ def retry_failed_steps(
                 message = tf.strings.join([_RESTORED, tf.strings.as_string(first + number // batches_per_step)])
                 # Not tf.debugging.Assert, which adds a branch: this runs for every batch.
                 with tf.control_dependencies([tf.raw_ops.Assert(condition=is_own, data=[message])]):
-                    state.write(number + 1, given, kind)
+                    state.write(number + count, given, kind)
                 return give(batch, number)
 
             return watched.concatenate(plain).map(without_autograph(counted))

@@ -72,7 +72,7 @@ def copied(noise, tmp_path):
 
 
 def fetched_batches(dataset_fn, steps=None, num_workers=1):
-    """The global batches of an input function as NumPy fetches them, without a graph: columns, keys and widths."""
+    """The global batches of an input function as NumPy fetches them, without a graph; of records also features."""
     from shardkit.reader.fetching import make_fetcher
 
     spec, start = dataset_fn.spec, int(dataset_fn.start_step)
@@ -82,5 +82,6 @@ def fetched_batches(dataset_fn, steps=None, num_workers=1):
     for step in range(start, spec.end_step if steps is None else start + steps):
         parts = [fetcher.fetch(step * size, size) for fetcher in fetchers]
         batch = {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
-        examples = [decode(record) for record in batch.pop(RECORD)]
-        yield batch | {name: np.array([one[name][0] for one in examples]) for name in ("key", "width")}
+        examples = [decode(record) for record in batch.pop(RECORD, ())]
+        names = ("key", "image", "width") if examples else ()
+        yield batch | {name: np.array([one[name][0] for one in examples], object) for name in names}

@@ -6,6 +6,7 @@ import pytest
 from shardkit import read_manifest
 from shardkit.dataset import tfrecord
 from shardkit.errors import RecordError
+from shardkit.fetch import places
 from shardkit.fetch.damaged_records import DamagedRecords
 from shardkit.fetch.fetcher import RECORD, Fetcher
 from shardkit.fetch.memory import HeldPixels
@@ -24,9 +25,9 @@ from .damaging import flip_bits
 def fetcher(table, damaged=None, *, order=None, batch=1, wanted=None, pixels=None):
     wanted = Wanted(0) if wanted is None else wanted
     end = steps_per_epoch(table.num_examples, batch) if order is None else 1 << 40
-    places = Places(table, order, BatchLayout(batch), wanted, end)
+    planned = Places(table, order, BatchLayout(batch), wanted, end)
     sources = Sources(table, pixels)
-    return Fetcher(table, places, wanted, sources, RecordRecovery(table, damaged, 0, sources), pixels)
+    return Fetcher(table, planned, wanted, sources, RecordRecovery(table, damaged, 0, sources), pixels)
 
 
 class Reading:
@@ -135,12 +136,14 @@ def test_an_example_that_cannot_be_given_is_marked_and_the_others_are_given(copi
     assert found == [b"" if row == 5 else data for row, data in enumerate(whole(EXAMPLE - 5, 10))]
 
 
-def test_every_division_into_fetches_gives_the_same_columns(noise):
-    """Also over the borders of what is planned together, and with a replaced record in it."""
+@pytest.mark.parametrize("is_lock_free", [True, False])
+def test_every_division_into_fetches_gives_the_same_columns(is_lock_free, noise, monkeypatch):
+    """Also over the borders of what is planned together, of which there is less beside a busy thread."""
     table = load_table(read_manifest(noise), "train")
     order = FullOrder(table.num_examples, 7)
     wanted = Wanted(7, Crops((6, 6), (0.1, 1.0), flip=True), has_seed=True, has_image=True)
     whole = fetcher(table, order=order, wanted=wanted).fetch(PLANNED - 20, 60)
+    monkeypatch.setattr(places, "_is_lock_free", lambda: is_lock_free)
     parts = fetcher(table, order=order, wanted=wanted)
     for first, count in ((0, 20), (20, 1), (21, 39)):
         found = parts.fetch(PLANNED - 20 + first, count)

@@ -23,7 +23,7 @@ tf.config.set_logical_device_configuration(
     tf.config.list_physical_devices("CPU")[0], [tf.config.LogicalDeviceConfiguration()] * 4
 )
 # A graph has operations for each image of a chunk, and is optimised before its first batch: up to half of the time of
-# these tests. The golden batches (`as_users_read`) and the snippets of the pages are read as users read them.
+# these tests, and of the programs that they start. The golden batches are read as users read them (`as_users_read`).
 USERS_CHUNK, pipeline_spec.MAX_CHUNK = pipeline_spec.MAX_CHUNK, 2
 tf.config.optimizer.set_experimental_options({"disable_meta_optimizer": True})
 

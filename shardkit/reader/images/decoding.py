@@ -184,9 +184,10 @@ def _mirrored(images: Any, flips: Any | None) -> Any:
     """
     if flips is None:
         return images
-    reversed_ = tf.reshape(tf.reverse(tf.reshape(images, [-1, *images.shape[2:]]), [1]), images.shape)
-    count = images.shape[0]
-    return tf.gather(tf.concat([images, reversed_], axis=0), tf.range(count) + count * tf.cast(flips, tf.int32))
+    reversed_ = tf.reshape(tf.reverse(tf.reshape(images, [-1, *images.shape[2:]]), [1]), [-1, *images.shape[1:]])
+    count = tf.shape(flips)[0]
+    both = tf.ensure_shape(tf.concat([images, reversed_], axis=0), [None, *images.shape[1:]])
+    return tf.gather(both, tf.range(count) + count * tf.cast(flips, tf.int32))
 
 
 def _resized(pixels: Any, options: Images, shape: Any | None) -> Any:
@@ -240,5 +241,5 @@ def _cast(pixels: Any, options: Images) -> Any:
         shape, width = pixels.shape, options.size[1]
         mean, std = (np.tile(np.asarray(values, np.float32), width) for values in (options.mean, options.std))
         rows = (tf.reshape(pixels, [-1, width * options.channels]) - mean) / std
-        pixels = tf.reshape(rows, [*shape[:-3], *options.size, options.channels])
+        pixels = tf.reshape(rows, [*(-1 if side is None else side for side in shape[:-3]), *shape[-3:]])
     return tf.cast(pixels, options.dtype)

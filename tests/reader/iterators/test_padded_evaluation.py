@@ -28,6 +28,12 @@ def evaluation(dataset, **changed):
     return make_dataset_fn(dataset, "train", **EVALUATION | changed)
 
 
+@pytest.fixture(scope="module")
+def padded(noise):
+    """The data of a padded evaluation."""
+    return evaluation(noise)()
+
+
 def make_model(kind=None, **metrics):
     kind = kind or keras.Sequential
     model = kind([keras.Input((4, 4, 3)), keras.layers.Flatten(), keras.layers.Dense(3)])
@@ -56,9 +62,9 @@ def fit(model, data, dataset, **options):
         pytest.param(lambda data: data.map(lambda x, y, w: (x / 255, y, w)).prefetch(1), id="transformed"),
     ],
 )
-def test_keras_with_plain_metrics_stops(change, noise):
+def test_keras_with_plain_metrics_stops(change, padded):
     with pytest.raises(tf.errors.InvalidArgumentError, match=COUNTED):
-        evaluate(plain(), change(evaluation(noise)()))
+        evaluate(plain(), change(padded))
 
 
 def test_one_of_several_workers_is_not_told_of_short_batches_which_are_for_one_process(noise):
@@ -67,23 +73,23 @@ def test_one_of_several_workers_is_not_told_of_short_batches_which_are_for_one_p
         evaluate(plain(), data)
 
 
-def test_weighted_metrics_do_not_help_without_weights(noise):
-    data = evaluation(noise)().map(lambda images, labels, weights: (images, labels))
+def test_weighted_metrics_do_not_help_without_weights(padded):
+    data = padded.map(lambda images, labels, weights: (images, labels))
     with pytest.raises(tf.errors.InvalidArgumentError, match=REFUSED.format("the data has lost .* the weights")):
         evaluate(make_model(weighted_metrics=["accuracy"]), data)
 
 
-def test_fit_stops_before_it_trains(noise):
+def test_fit_stops_before_it_trains(noise, padded):
     steps = []
     counting = keras.callbacks.LambdaCallback(on_train_batch_end=lambda batch, logs: steps.append(batch))
     with pytest.raises(tf.errors.InvalidArgumentError, match=COUNTED):
-        fit(plain(), evaluation(noise)(), noise, callbacks=[counting])
+        fit(plain(), padded, noise, callbacks=[counting])
     assert not steps
 
 
-def test_fit_on_other_data_stops_at_its_validation(noise):
+def test_fit_on_other_data_stops_at_its_validation(padded):
     with pytest.raises(tf.errors.InvalidArgumentError, match=COUNTED):
-        plain().fit(np.zeros((2, 4, 4, 3)), np.zeros(2), validation_data=evaluation(noise)(), verbose=0)
+        plain().fit(np.zeros((2, 4, 4, 3)), np.zeros(2), validation_data=padded, verbose=0)
 
 
 @pytest.mark.parametrize("by", ["function", "function of the user", "dataset"])
@@ -113,9 +119,9 @@ def test_a_loss_without_metrics_warns_once_at_its_line_and_is_that_of_all_rows(n
     assert padded == pytest.approx(evaluate(model, evaluation(noise, last_batch="short")())["loss"] * 20 / 32, rel=1e-5)
 
 
-def test_plain_metrics_count_the_padding_and_weighted_ones_do_not(noise):
+def test_plain_metrics_count_the_padding_and_weighted_ones_do_not(noise, padded):
     """Why it stops; a newer Keras may need no such stop. A generator hides the data from the reader."""
-    padded, model = evaluation(noise)(), plain()
+    model = plain()
     with warnings.catch_warnings():  # of Keras: a generator does not say that it ends
         warnings.simplefilter("ignore")
         found = evaluate(model, (batch for batch in padded))
@@ -168,8 +174,8 @@ def test_what_counts_no_padding_hears_nothing(name, noise):
         SILENT[name](noise)
 
 
-def test_a_custom_loop_hears_nothing_also_within_fit(noise):
-    loop = Loop(evaluation(noise)())
+def test_a_custom_loop_hears_nothing_also_within_fit(noise, padded):
+    loop = Loop(padded)
     with warnings.catch_warnings():
         warnings.filterwarnings("error", message=".*padding")
         fit(plain(), evaluation(noise, last_batch="short")(), noise, callbacks=[loop])

@@ -39,8 +39,9 @@ def test_tensors_are_permuted_as_numpy_does(num_examples, seed):
         np.testing.assert_array_equal(permuted(tf.constant(positions), num_examples, seed), expected)
 
 
-@pytest.mark.parametrize("num_examples", [3, 10**6 + 3])
-def test_a_map_of_tf_data_permutes_as_numpy_does(num_examples):
+def test_a_map_of_tf_data_permutes_as_numpy_does():
+    num_examples = 10**6 + 3
+
     def one(start):
         return permuted(tf.range(start, start + 300), num_examples)
 

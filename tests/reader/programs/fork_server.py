@@ -94,6 +94,9 @@ def wait_for_request(listener):
 if __name__ == "__main__":
     for module in sys.argv[2:]:
         importlib.import_module(module)
+    if "tensorflow" in sys.modules:
+        # TensorFlow optimises each graph before its first step: a third of the time of these programs, of a few steps.
+        sys.modules["tensorflow"].config.optimizer.set_experimental_options({"disable_meta_optimizer": True})
     gc.freeze()  # no garbage collection of a program goes through the imports
     wait_for_request(socket.socket(fileno=int(sys.argv[1])))
     runpy.run_path(sys.argv[0], run_name="__main__")

@@ -108,3 +108,38 @@ def test_an_error_of_looking_is_raised_again_and_again():
     assert given(iterator, limit=5) == [0, 1, 2, "error", "error"]
     with pytest.raises(tf.errors.OpError, match="step 1 is over the budget"):
         next(iterator)
+
+
+class Together(Scripted):
+    """Up to three steps of one batch as one element, which is the list of their numbers."""
+
+    def dataset(self):
+        def read(first, count):
+            return np.array([self.read(number) for number in range(first, min(first + count, 12))], np.int64)
+
+        def batches(step, count):
+            firsts = tf.data.Dataset.range(step, 12, count)
+            return firsts.map(lambda first: tf.numpy_function(read, [first, count], tf.int64)).prefetch(1)
+
+        return retry_failed_steps(
+            tf.data.Dataset.from_tensors(tf.constant(0, tf.int64)),
+            batches,
+            lambda step: tf.numpy_function(lambda step: np.int64(0), [step], tf.int64),
+            lambda batch, _: batch,
+            12,
+            1,
+            3,
+        ).unbatch()
+
+
+@pytest.mark.parametrize(
+    ("fails", "expected"),
+    [
+        ({}, EVERY),
+        ({7: 1}, EVERY),
+        ({7: 4}, [*range(7), "error", *EVERY[7:]]),  # those before it come, although they were read together
+        ({10: FOREVER}, [*range(10), *["error"] * 5]),
+    ],
+)
+def test_steps_that_are_read_together_fail_alone(fails, expected):
+    assert given(iter(Together(fails).dataset()), limit=max(12, len(expected)))[: len(expected)] == expected

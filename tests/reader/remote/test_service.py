@@ -131,16 +131,6 @@ def test_an_evaluation_reads_every_example_exactly_once(noise, address):
         assert sorted(seen) == list(range(evaluation_fn.steps_per_epoch))
 
 
-def test_each_of_several_input_pipelines_reads_its_part_of_each_global_batch_once(noise, address):
-    dataset_fn = make(noise, training=False, map_fn=with_key, service=address)
-    for worker_index in range(2):
-        part = slice(worker_index * BATCH // 2, (worker_index + 1) * BATCH // 2)
-        expected = [dataset_fn.batch_keys(step)[part] for step in range(dataset_fn.steps_per_epoch)]
-        dataset = dataset_fn(tf.distribute.InputContext(2, worker_index, 2))
-        seen = [np.asarray(texts(keys))[weights > 0].tolist() for _, _, keys, weights in dataset.as_numpy_iterator()]
-        assert sorted(seen) == sorted(expected)
-
-
 def test_each_tpu_host_reads_its_part_of_each_global_batch_once_in_static_shapes(noise, address):
     options = {"global_batch_size": 32, "training": False, "images": reader.Images((8, 8), dtype="bfloat16")}
     served, local = (reader.make_dataset_fn(noise, "train", **options, **more) for more in ({"service": address}, {}))
@@ -163,6 +153,7 @@ def _parts_of_steps(dataset, replicas):
     return [b"".join(parts[start : start + replicas]) for start in range(0, len(parts), replicas)]
 
 
+@pytest.mark.slow  # the parts of 16 replicas: test_each_tpu_host…
 def test_replicas_get_the_parts_of_one_global_batch_in_order(noise, address):
     strategy = tf.distribute.MirroredStrategy(["CPU:0", "CPU:1"])
     dataset_fn = make(noise, map_fn=with_key, service=address)
