@@ -20,7 +20,7 @@ from shardkit.sources.engine.tables import Tables
 from shardkit.sources.formats.column_names import IMAGE_COLUMNS, LIKELY_IMAGE_COLUMNS, named_like
 from shardkit.sources.formats.tables.json_files import JsonTable
 from shardkit.sources.formats.tables.line_files import JoinedTable, LineFile, open_separated
-from shardkit.sources.formats.tables.opening import column_index, open_table_with, read_prefix
+from shardkit.sources.formats.tables.opening import column_index, open_table_file, read_prefix
 from shardkit.sources.formats.tables.records import Record, TableFile
 from shardkit.sources.name_index import written_path
 from shardkit.sources.options import SourceOptions
@@ -105,7 +105,9 @@ class TableOpening:
         lines = origin.lines.get(path) or origin.lines.get("*")
         if lines:
             return open_separated(self.at.tree, path) if lines == " " else LineFile.open(self.at.tree, path, lines)
-        return open_table_with(self.at.tree, path, () if origin.via else (*origin.key, *origin.column), options)
+        # A text file is divided in the way in which it has these columns.
+        columns = () if origin.via else tuple(name for name in (*origin.key, *origin.column) if name != "*")
+        return open_table_file(self.at.tree, path, replace(options, label_columns=columns))
 
     def _complete(self, origin: Column, complete: Column) -> None:
         found = {name: getattr(complete, name) for name in ("key", "match", "fold", "base")}

@@ -98,7 +98,7 @@ def test_images_of_another_split_in_the_same_folder_are_not_counted_as_unnamed(t
         "images/2.jpg": "train",
         "images/3.jpg": "validation",
     }
-    assert (bad, skipped) == ({}, {"image that no record names": 1})
+    assert (bad, skipped) == ({}, {"image in images/ that no record names": 1})
 
 
 def test_paths_that_begin_with_a_dot_name_images(tmp_path):

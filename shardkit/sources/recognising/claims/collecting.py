@@ -59,6 +59,11 @@ class NamingFile:
         return max(set(forms), key=forms.count)
 
     @property
+    def agreement(self) -> tuple[int, int]:
+        """The number of images that are named, and the number of parts of their paths."""
+        return len(self.found), sum(one.num_parts for one in self.found.values())
+
+    @property
     def titles(self) -> Sequence[str]:
         """Names of its columns; none of a file of another kind."""
         return self.file.columns if self.file is not None else ()
@@ -112,7 +117,7 @@ def _best(found: Iterable[NamingFile]) -> dict[str, NamingFile]:
     """Return the way to read each file in which it names the most images."""
     best: dict[str, NamingFile] = {}
     for one in found:
-        if one.path not in best or len(one.found) > len(best[one.path].found):
+        if one.path not in best or one.agreement > best[one.path].agreement:
             best[one.path] = one
     return best
 

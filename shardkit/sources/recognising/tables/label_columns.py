@@ -29,6 +29,7 @@ from shardkit.sources.options import SourceOptions
 from shardkit.sources.recognising.claims.captions import is_caption
 
 _SAYS_LABEL = re.compile(r"[\w -]*(?:label|class|categor)[\w -]*", re.IGNORECASE)
+_INVENTED = re.compile(r"column \d+")  # name of a column without a header
 _MAX_CHOICES = 8  # commands of a refusal
 _MIN_IMAGES = 2  # of each class on average: more different numbers are a quantity
 _MOST = 0.9  # of the values
@@ -65,7 +66,8 @@ def find_labels(
     # One class a column, and nothing else that could be a label.
     if options.label_type != "number" and options.label_separator is None:
         indicators = indicator_columns(prefix, free)
-        if len(indicators) > 1 and len(indicators) == len(free):
+        are_named = not all(_INVENTED.fullmatch(file.columns[i]) for i in indicators)
+        if len(indicators) > 1 and len(indicators) == len(free) and are_named:
             labels = decide_indicators(file, prefix, indicators, options, read_all)
             if labels:
                 return labels
