@@ -50,15 +50,17 @@ def find_class_names(folder: Folder, places: Iterable[str], labels: set[str]) ->
     return (), 0, ""
 
 
-def names_file_of(folder: Folder, file: TableFile, labels: Labels) -> tuple[str, str]:
-    """Return the file that names the numbers of a table, and why one is not used; '' for none."""
+def names_file_of(folder: Folder, files: Sequence[TableFile], labels: Labels) -> tuple[str, str]:
+    """Return the file that names the numbers of some tables, and why one is not used; '' for none."""
     if labels.kind not in {"class", "classes"} or not labels.whole or labels.class_names:
         return "", ""
-    records = (one for one in file.all_records(frozenset(labels.columns)) if one.problem is None)
-    values = {record.values[labels.columns[0]] for record in records}
+    values = set()
+    for file in files:
+        column = file.columns.index(labels.names[0])
+        values |= {one.values[column] for one in file.all_records(frozenset({column})) if one.problem is None}
     texts = {as_text(value) for value in values if value not in (None, "")}
     try:
-        return find_names_file(folder, texts, [parent_of(file.path), ""])[0], ""
+        return find_names_file(folder, texts, [parent_of(files[0].path), ""])[0], ""
     except DataError as error:  # it is about something else, or counts otherwise
         return "", f"not used: {error}"
 

@@ -130,7 +130,7 @@ def _with_names(opening: Opening, found: FoundTables) -> FoundTables:
     """Return tables with the file that names their numbers, unless the user does."""
     if opening.options.classes is not None:
         return found
-    names, unused = names_file_of(opening.folder, found.files[0], found.columns.labels)
+    names, unused = names_file_of(opening.folder, found.files, found.columns.labels)
     return replace(found, names=names, unused_names=unused)
 
 
@@ -176,14 +176,16 @@ def open_tables(opening: Opening, tables: Sequence[NamingFile]) -> Source:
         options = replace(options, label_columns=(first.titles[first.others[0]],))
     splits = _splits_of([one.path for one in tables]) if len(tables) > 1 else {}
     tables = [one for one in tables if one.path in without_whole(splits)] if splits else tables
+    if len({*splits.values()} - {None}) > 1:  # all.txt next to train.txt and val.txt
+        tables = [one for one in tables if splits[one.path]]
     paths = [one.path for one in tables]
     splits = {path: splits[path] for path in paths if path in splits}
-    if None not in splits.values() and len({*splits.values()}) < len(splits):
-        raise several_lists(opening, splits)
     images = [path for one in tables for found in one.found.values() for path in found.paths]
     are_alike = len({tuple(one.titles) for one in tables}) == 1
     are_of_splits = None not in splits.values() and len({*splits.values()}) == len(paths)
     are_apart = are_of_splits or len({*images}) == len(images)
+    if splits and are_alike and not are_apart and None not in splits.values():
+        raise several_lists(opening, splits)
     if len(tables) > 1 and not (are_alike and are_apart):
         shown = " and ".join(map(printable, paths[:_MAX_SHOWN]))
         raise UnrecognisedError(f"{opening.url}: {shown} all name images, and differ in what they say")
