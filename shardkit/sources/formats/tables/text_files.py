@@ -33,6 +33,7 @@ _BLANKS = " "
 _FIRST_BLANK, _LAST_BLANK = " *", "* "  # before a label of several words; behind a path with blanks
 _DELIMITERS = ("\t", ",", ";", "|", _BLANKS, _FIRST_BLANK, _LAST_BLANK)
 _SAMPLE = 200  # lines that decide
+_FLAGS = {"-1", "0", "1"}  # of VOC's lists of one class
 _FEW = 3  # lines, of which nothing repeats
 _MAX_COLUMNS = 60
 _LONGEST_LINE = 4096  # characters: longer lines are no records of a list
@@ -144,7 +145,8 @@ def _divided(
         width = len(rows[-1])
         if not 2 <= width <= _MAX_COLUMNS or any(len(row) != width for row in rows):
             continue
-        if delimiter in {_FIRST_BLANK, _LAST_BLANK} and (found or not all(names_image(row[0]) for row in rows)):
+        is_divided = any(len(one.columns) == width for one in found) or not all(names_image(row[0]) for row in rows)
+        if delimiter in {_FIRST_BLANK, _LAST_BLANK} and is_divided:
             continue
         columns = _header(rows, known)
         names = columns or invented_names(rows)
@@ -194,8 +196,10 @@ def invented_names(rows: Sequence[Sequence[str]]) -> tuple[str, ...]:
     counts = Counter({i: sum(names_image(row[i]) for row in rows) for i in range(len(rows[0]))})
     image, num = counts.most_common(1)[0]
     names = [IMAGE if num and i == image else f"column {i + 1}" for i in range(len(rows[0]))]
-    if len(names) == len((IMAGE, LABEL)) and (num or all("/" in row[0] for row in rows)):
+    if len(names) == len((IMAGE, LABEL)):
         others = [row[1 - image] for row in rows]
+        if not num and (len({row[0] for row in rows}) < len(rows) or {*others} <= _FLAGS):
+            return tuple(names)
         repeat = len({*others}) < len(others) or (image == 0 and len(others) <= _FEW)
         names[1 - image] = LABEL if repeat and not any(map(names_image, others)) else names[1 - image]
     return tuple(names)
