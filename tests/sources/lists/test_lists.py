@@ -102,6 +102,13 @@ def test_a_list_of_the_test_images_alone_leaves_the_others_for_training(tmp_path
     assert [split for _, split, _ in read(root)[1]] == ["test", "train", "test", "train"]
 
 
+def test_moved_paths_of_a_table_are_found_in_a_folder_below(tmp_path):
+    rows = ["path,label", "/home/me/cat/1.jpg,a", "/home/me/cat/2.jpg,b", "/home/me/dog/3.jpg,a"]
+    files = {f"photos/{path}": data for path, data in CATS.items()} | {"t.csv": rows}
+    _, found, _ = read(write(tmp_path, files) / "t.csv")
+    assert found == [("photos/cat/1.jpg", None, "a"), ("photos/cat/2.jpg", None, "b"), ("photos/dog/3.jpg", None, "a")]
+
+
 def test_a_folder_without_lists_is_refused(tmp_path):
     with pytest.raises(DataError, match="there is no list that names its images"):
         read(write(tmp_path, CATS), layout="list")
