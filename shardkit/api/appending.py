@@ -6,7 +6,6 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from shardkit.conversion.arguments import read_arguments, with_options
-from shardkit.conversion.option_values import append_values, location, source_locations, source_texts
 from shardkit.errors import CallError, ManifestError
 from shardkit.extras import require_extra
 
@@ -56,6 +55,7 @@ def append(
     given = read_arguments("append", options)
     require_extra("convert", "appending")
     from shardkit.api.advice import answering
+    from shardkit.conversion.option_values import append_values, location, source_locations, source_texts
     from shardkit.dataset.manifest import read_manifest
     from shardkit.dataset.manifest.pinning import pinned
     from shardkit.options.call import Call
@@ -116,6 +116,7 @@ def _planning(call: "Call") -> "Callable[[Change], Plan]":
 
     def planned(change: "Change") -> "Plan":
         from shardkit.api.advice import values_with
+        from shardkit.conversion.option_values import append_values, source_locations
         from shardkit.conversion.planning.choosing import NothingNewError
         from shardkit.conversion.planning.rules import as_in_dataset, generation_options
         from shardkit.conversion.writing.appending.addition import Addition, AlreadyAppendedError

@@ -5,7 +5,6 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, TypeVar
 
 from shardkit.conversion.arguments import read_arguments, with_options
-from shardkit.conversion.option_values import conversion_values, location, source_locations, source_texts
 from shardkit.extras import require_extra
 
 if TYPE_CHECKING:
@@ -82,6 +81,7 @@ def _with_conversion(
     given = read_arguments("convert", options)
     require_extra("convert", "converting")
     from shardkit.api.advice import answering
+    from shardkit.conversion.option_values import conversion_values, location, source_locations, source_texts
     from shardkit.options.call import Call
 
     beam_options = tuple(options.get("beam_options", ()))
@@ -140,6 +140,7 @@ def plan(
     given = read_arguments("plan", options)
     require_extra("convert", "planning")
     from shardkit.api.advice import answering
+    from shardkit.conversion.option_values import conversion_values, source_locations, source_texts
     from shardkit.options.call import Call
 
     beam_options = tuple(options.get("beam_options", ()))
@@ -163,6 +164,7 @@ def planning(call: "Call") -> "Callable[[Change], Plan]":
 
     def planned(change: "Change") -> "Plan":
         from shardkit.api.advice import values_with
+        from shardkit.conversion.option_values import conversion_values, source_locations
         from shardkit.conversion.writing.source_plan import planned_source
         from shardkit.parallel.progress import Silent
         from shardkit.parallel.threads import ThreadExecutor

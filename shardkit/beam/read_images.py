@@ -15,7 +15,6 @@ from shardkit.beam.counters import NAMESPACE, REJECTS, tagged_rejects
 from shardkit.beam.elements import Box, Example, ReadExamples, Reject, typed
 from shardkit.conversion.inventory.checking import measure_files
 from shardkit.conversion.inventory.columns import MASK_PATH, TARGET, annotation_columns
-from shardkit.conversion.inventory.parts import ListingTotals
 from shardkit.conversion.inventory.source_files import are_records, image_path, image_start
 from shardkit.conversion.option_values import absolute_location, conversion_values, source_locations, source_texts
 from shardkit.conversion.staging.staged_conversion import ReadSource
@@ -215,10 +214,10 @@ def _totals(numbered: tuple[int, Listing]) -> Iterator[tuple[int, _Totals]]:
 
 
 def _prove(settled: Settled, totals: Mapping[int, Iterable[_Totals]]) -> tuple[int, ReadSource]:
-    whole = ListingTotals({}, {})
+    whole = Listing()
     for skipped, classes in totals[settled.at]:
         whole.add(skipped, classes.items())
-    whole = ListingTotals(dict(sorted(whole.skipped.items())), whole.classes)
+    whole.skipped = dict(sorted(whole.skipped.items()))
     settled.source.check_accounts(whole.skipped)
     settled.source.check_classes(whole.classes)
     return settled.at, ReadSource(settled.source, whole, settled.is_explicit)
@@ -236,7 +235,7 @@ class _MakeExamples(beam.DoFn):  # type: ignore[misc] # Beam is untyped
         yield from examples_of(settled.source, listing, proved[number].totals, settled.prefix)
 
 
-def examples_of(source: Source, listing: Listing, totals: ListingTotals, prefix: str = "") -> Iterator[Any]:
+def examples_of(source: Source, listing: Listing, totals: Listing, prefix: str = "") -> Iterator[Any]:
     """Yield an example for each good row of a listing, and a tagged reject for each other one."""
     table = measure_files(source.folder, listing.table(), _NO_LIMIT)
     numbers = {name: number for number, name in totals.classes.items()}

@@ -3,25 +3,29 @@
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import fields, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from shardkit.arguments.checks import check_no_arrays, folder
+from shardkit.conversion.planning.plan_file import find_planned
+from shardkit.conversion.planning.rules import OVERRULED, inherit, refuse_other_rules
+from shardkit.dataset.manifest import Manifest, Source, find_dataset, read_manifest
 from shardkit.errors import CallError, ShardkitError
 from shardkit.options.forms import Hashed
-from shardkit.options.groups import OPTIONS
+from shardkit.options.groups import OPTIONS, ConvertOptions
 from shardkit.options.words import named
-
-if TYPE_CHECKING:
-    from shardkit.dataset.manifest import Manifest, Source
-    from shardkit.options.groups import ConvertOptions
-    from shardkit.sources import SourceOptions
-    from shardkit.sources.options import Remembered
-    from shardkit.sources.readings.values import Reading
+from shardkit.record_sources.datasets.key_files import Corrections, DropList, described
+from shardkit.sources import SourceOptions
+from shardkit.sources.given_files import files_refusal, pattern_refusal
+from shardkit.sources.options import Remembered
+from shardkit.sources.readings.given import EXPLICIT, given_reading
+from shardkit.sources.readings.text import from_data
+from shardkit.sources.readings.values import DETECTED, Reading
+from shardkit.sources.recognising.several_sources import named_source
+from shardkit.storage import open_folder
 
 
 def location(what: str, path: str | os.PathLike[str]) -> str:
     """Return a path or URL as text."""
-    from shardkit.arguments.checks import folder
-
     if path == "":  # for example an undefined variable of a shell; not the working directory
         raise CallError(f"{what} may not be empty; for the working directory write .")
     return folder(what, path)
@@ -50,16 +54,12 @@ def source_texts(source: str | os.PathLike[str] | Sequence[str | os.PathLike[str
 
 
 def _several(source: str | os.PathLike[str] | Sequence[str | os.PathLike[str]]) -> list[str | os.PathLike[str]]:
-    from shardkit.arguments.checks import check_no_arrays
-
     check_no_arrays("SOURCE", source)
     return list(source) if isinstance(source, Iterable) and not isinstance(source, str) else [source]
 
 
 def source_location(source: str | os.PathLike[str]) -> str:
     """Return SOURCE as text."""
-    from shardkit.sources.given_files import files_refusal, pattern_refusal
-
     text = location("SOURCE", source)
     if refusal := pattern_refusal(text) or (None if _is_folder(text) else files_refusal([text])):
         raise refusal
@@ -67,9 +67,6 @@ def source_location(source: str | os.PathLike[str]) -> str:
 
 
 def _is_folder(url: str) -> bool:
-    from shardkit.sources.recognising.several_sources import named_source
-    from shardkit.storage import open_folder
-
     found = open_folder(named_source(url).url).stat("")
     return found is None or found.is_folder  # a missing one is reported as missing
 
@@ -77,16 +74,14 @@ def _is_folder(url: str) -> bool:
 def conversion_values(
     source: str,
     given: Mapping[str, Any],
-    say: "Callable[[str], None]",
+    say: Callable[[str], None],
     also: Sequence[str] = (),
     output: str | None = None,
-) -> "tuple[SourceOptions, ConvertOptions]":
+) -> tuple[SourceOptions, ConvertOptions]:
     """Return the option values of a call; a dataset that is converted passes on its rules, about which `say` is told.
 
     `output` is the output folder, whose dataset or unfinished conversion may remember how the source is read.
     """
-    from shardkit.conversion.planning.rules import inherit
-
     source_options = _source_options(given, source, also, None if output is None else _remembered(output))
     manifests = _datasets(source, source_options)
     options, sentence = inherit(_without_hashed(given) | _hashed(source_options, manifests), manifests)
@@ -95,20 +90,16 @@ def conversion_values(
     return source_options, options
 
 
-def option_values(given: Mapping[str, Any], source: str = "") -> "tuple[SourceOptions, ConvertOptions]":
+def option_values(given: Mapping[str, Any], source: str = "") -> tuple[SourceOptions, ConvertOptions]:
     """Return the option values of a call whose source is no dataset."""
-    from shardkit.options.groups import ConvertOptions
-
     source_options = _source_options(given, source)
     return source_options, ConvertOptions.of(_without_hashed(given) | _hashed(source_options, ()))
 
 
 def append_values(
-    manifest: "Manifest", source: str, given: Mapping[str, Any], also: Sequence[str] = ()
-) -> "tuple[SourceOptions, dict[str, Any]]":
+    manifest: Manifest, source: str, given: Mapping[str, Any], also: Sequence[str] = ()
+) -> tuple[SourceOptions, dict[str, Any]]:
     """Return the options of the source, and the rules that an append overrules."""
-    from shardkit.conversion.planning.rules import OVERRULED, refuse_other_rules
-
     of_source = {name: value for name, value in given.items() if name != "readmit"}
     remembered = _recalled(manifest.source, manifest.root.url, is_continued=False)
     source_options = _source_options(of_source, source, also, remembered)
@@ -128,10 +119,8 @@ def _without_hashed(given: Mapping[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in given.items() if not isinstance(OPTIONS[name].form, Hashed)}
 
 
-def _datasets(source: str, options: "SourceOptions") -> "list[Manifest]":
+def _datasets(source: str, options: SourceOptions) -> list[Manifest]:
     """Return the manifests of the datasets that are converted; empty if the source is none."""
-    from shardkit.dataset.manifest import find_dataset, read_manifest
-
     if options.layout not in {None, "shardkit"} or options.reading is not None:
         return []
     if options.layout is None and not all(find_dataset(one) for one in (source, *options.also)):
@@ -139,16 +128,8 @@ def _datasets(source: str, options: "SourceOptions") -> "list[Manifest]":
     return [read_manifest(one) for one in (source, *options.also)]
 
 
-def _is_dataset(url: str) -> bool:
-    from shardkit.dataset.manifest import find_dataset
-
-    return find_dataset(url) is not None
-
-
-def _hashed(options: "SourceOptions", manifests: "Sequence[Manifest]") -> dict[str, str]:
+def _hashed(options: SourceOptions, manifests: Sequence[Manifest]) -> dict[str, str]:
     """Return the options of which the manifest has a hash only, because they may name what is removed."""
-    from shardkit.record_sources.datasets.key_files import described
-
     secret = ",".join(one.digest for one in manifests)
     hashed = {}
     if options.where is not None:
@@ -160,14 +141,8 @@ def _hashed(options: "SourceOptions", manifests: "Sequence[Manifest]") -> dict[s
     return hashed
 
 
-def _remembered(output: str) -> "tuple[Reading, Remembered] | None":
+def _remembered(output: str) -> tuple[Reading, Remembered] | None:
     """Return how the source of a finished or unfinished conversion in a folder is read; None if it is not known."""
-    from shardkit.conversion.planning.plan_file import find_planned
-    from shardkit.dataset.manifest import find_dataset
-    from shardkit.sources.options import Remembered
-    from shardkit.sources.readings.text import from_data
-    from shardkit.storage import open_folder
-
     try:
         manifest = find_dataset(output)
         if manifest is not None:
@@ -181,10 +156,7 @@ def _remembered(output: str) -> "tuple[Reading, Remembered] | None":
     return from_data(planned.source.reading, output), Remembered(output, planned.source.layout, is_continued=True)
 
 
-def _recalled(source: "Source", url: str, *, is_continued: bool) -> "tuple[Reading, Remembered] | None":
-    from shardkit.sources.options import Remembered
-    from shardkit.sources.readings.text import from_data
-
+def _recalled(source: Source, url: str, *, is_continued: bool) -> tuple[Reading, Remembered] | None:
     if source.reading is None:
         return None
     tolerated = frozenset(kind for kind in source.skipped if kind.startswith("."))
@@ -196,25 +168,20 @@ def _source_options(
     given: Mapping[str, Any],
     source: str,
     also: Sequence[str] = (),
-    remembered: "tuple[Reading, Remembered] | None" = None,
-) -> "SourceOptions":
-    from shardkit.record_sources.datasets.key_files import Corrections, DropList
-    from shardkit.sources import SourceOptions
-    from shardkit.sources.readings.given import EXPLICIT, given_reading
-    from shardkit.sources.readings.values import DETECTED
-
+    remembered: tuple[Reading, Remembered] | None = None,
+) -> SourceOptions:
     base, by = remembered or (None, None)
     if given.get("reading") == DETECTED:
         base, given = None, {name: value for name, value in given.items() if name != "reading"}
     # A layout that the user names, and a dataset, say themselves how they are read. Several sources are another tree.
-    if base is not None and (also or given.get("layout") or _is_dataset(source)):
+    if base is not None and (also or given.get("layout") or find_dataset(source)):
         base = None
     # Who converts again and says where the labels come from says all of it: nothing stays ignored from another try.
     if by is not None and by.is_continued and any(given.get(name) for name in ("label", "boxes", "mask")):
         base = None
     reading = given_reading(given, base)
     if reading is not None:
-        if base is None and _is_dataset(source):
+        if base is None and find_dataset(source):
             what = named(next(name for name in EXPLICIT if given.get(name)))
             raise CallError(f"{source} is a dataset, which says how it is read; leave out {what}")
         kept = {name: given[name] for name in ("group_by", "readmit", "drop_repeated_boxes") if name in given}

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple, cast
 
 import pyarrow as pa
 
-from shardkit.errors import ShardkitError
+from shardkit.errors import DataError, ShardkitError
 from shardkit.reject_reasons import BAD_NAME
 from shardkit.sources.claim import Claim, UsedFile
 from shardkit.sources.columns import LISTING_SCHEMA, MAX_OBJECTS, OBJECTS
@@ -80,6 +80,16 @@ class Listing:
         columns += list(zip(*(values or nulls for values in extra), strict=True)) if self.rows else [()] * num_extra
         arrays = [pa.array(column, type_) for column, type_ in zip(columns, self.schema.types, strict=True)]
         return pa.Table.from_arrays(arrays, schema=self.schema)
+
+    def add(self, skipped: Mapping[str, int], classes: Iterable[tuple[int, str]]) -> None:
+        """Add what another listing says besides its rows."""
+        for kind, count in skipped.items():
+            self.skipped[kind] = self.skipped.get(kind, 0) + count
+        for number, name in classes:
+            known = self.classes.setdefault(number, name)
+            if known != name:
+                msg = f"category {number} is {known!r} in one file of the source and {name!r} in another; make them "
+                raise DataError(msg + "agree")
 
 
 def batched(

@@ -23,7 +23,6 @@ from shardkit.conversion.planning import plan_file
 from shardkit.conversion.writing import shard as writing
 from shardkit.conversion.writing.inventory_tasks import DECODE_BATCH_ROWS
 from shardkit.conversion.writing.job import InventoryTask
-from shardkit.conversion.writing.output.finished_shards import FinishedShard
 from shardkit.dataset.manifest import read_manifest
 from shardkit.errors import DataError
 from shardkit.options.groups import ConvertOptions
@@ -169,8 +168,7 @@ def test_a_retried_and_a_doubled_task_do_no_harm(photographs, tmp_path):
         created = pipeline | beam.Create(tasks, reshuffle=False)
         work = write_job(source.folder, plan).write
         written = work_on_each(created, "WriteShards", partial(Guard(output, run).call, work))
-        rows = written | beam.Map(FinishedShard.as_row)
-        assert_that(rows, _are_three_times_the_same)
+        assert_that(written | beam.Map(repr), _are_three_times_the_same)
     assert sorted(entry.name for entry in output.scan()) == sorted(
         [".shardkit", *(name for task in tasks[:2] for name in (task.name.records, task.name.index))]
     )

@@ -134,11 +134,13 @@ def test_an_append_that_has_nothing_to_add_says_so(photographs, tmp_path):
 
 
 @pytest.mark.parametrize("runner", [[], [IN_PROCESS_RUNNER]], ids=["threads", "engine"])
-def test_publishing_reads_no_index_that_this_plans_writers_have_summarised(runner, tmp_path, monkeypatch):
+def test_publishing_reads_no_index_of_a_shard_that_this_run_has_written(runner, tmp_path, monkeypatch):
     root, out = write_class_folders(tmp_path / "source", {"ant": 9, "cat": 9}), tmp_path / "out"
     words = (root, out, "--shards", "3", *runner)
     parsed, parse, check = [], finished_shards.parse_index, steps.check_finished_shards
-    monkeypatch.setattr(finished_shards, "parse_index", lambda *one, **named: parsed.append(0) or parse(*one, **named))
+    monkeypatch.setattr(
+        finished_shards, "parse_index", lambda raw, **given: parsed.append(given["where"]) or parse(raw, **given)
+    )
     monkeypatch.setattr(steps, "check_finished_shards", lambda *given: parsed.clear() or check(*given))
 
     def failing(*_):
@@ -150,8 +152,9 @@ def test_publishing_reads_no_index_that_this_plans_writers_have_summarised(runne
     (out / "train-00001-of-00003.index.parquet").unlink()
     path = out / "train-00002-of-00003.tfrecord"
     path.write_bytes(path.read_bytes()[:-1])
-    convert(*words)  # writes both again
     assert not parsed
+    convert(*words)  # writes both again
+    assert parsed == [f"{out}/train-00000-of-00003.index.parquet"]
     convert(root, tmp_path / "unbroken", "--shards", "3")
     assert digests_of(out) == digests_of(tmp_path / "unbroken")
 

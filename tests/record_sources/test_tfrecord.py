@@ -9,9 +9,9 @@ from PIL import Image
 
 from shardkit import testing
 from shardkit.conversion.inventory.inventory import Inventory
-from shardkit.conversion.inventory.parts import ListingTotals
 from shardkit.errors import CallError, DataError
 from shardkit.sources.given_files import pattern_refusal
+from shardkit.sources.listing import Listing
 from shardkit.testing import listed, write_tree
 from shardkit.testing.refusals import command_text
 
@@ -334,7 +334,7 @@ def test_numbers_of_one_name_in_different_files_fail(tmp_path):
     with open(tmp_path / "src/b.record", "ab") as file:
         file.write(framed([example({"image/encoded": jpeg(), **models_class(517, "crane")})]))
     source = opened(tmp_path / "src", ignore=("nothing",))
-    totals = ListingTotals({}, {})
+    totals = Listing()
     for part in source.parts():
         for listing in source.list_part(part, 100):
             totals.add(listing.skipped, listing.classes.items())

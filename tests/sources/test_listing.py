@@ -2,6 +2,7 @@ import pyarrow as pa
 import pytest
 
 from shardkit.conversion.inventory.checking import merge_listings
+from shardkit.errors import DataError
 from shardkit.naming import IMAGE_ENDINGS
 from shardkit.sources import LISTING_SCHEMA, Listing
 from shardkit.sources.columns import MAX_OBJECTS
@@ -60,6 +61,12 @@ def test_listings_are_put_together_as_columns_up_to_their_rows_or_bytes():
     assert not any(one.rows for one in found)
     assert [one.skipped for one in found] == [{".txt": 4}, {".txt": 1}, {}]
     assert [key for one in found for key in one.table()["key"].to_pylist()] == [f"{i:03d}.png" for i in range(8)]
+
+
+def test_parts_of_a_source_that_name_a_class_number_differently_are_not_put_together():
+    small = [Listing(rows=[row(i)], classes={7: name}) for i, name in enumerate(["cat", "dog"])]
+    with pytest.raises(DataError, match="category 7 is 'cat' in one file of the source and 'dog' in another"):
+        list(merge_listings(small, batch_rows=4))
 
 
 def test_a_batch_of_annotated_images_ends_with_many_objects():

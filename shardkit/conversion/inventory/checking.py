@@ -5,7 +5,6 @@ times that they left open, and reject the files that are too large to read.
 """
 
 import hashlib
-from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import asdict, replace
 from functools import partial
@@ -72,12 +71,10 @@ def merge_listings(listings: Iterable[Listing], batch_rows: int) -> Iterator[Lis
 def _merged(listings: list[Listing]) -> Listing:
     if len(listings) == 1:
         return listings[0]
-    skipped, classes = Counter[str](), dict[int, str]()
+    merged = Listing(listings[0].schema, columns=pa.concat_tables([listing.table() for listing in listings]))
     for listing in listings:
-        skipped.update(listing.skipped)
-        classes |= listing.classes
-    columns = pa.concat_tables([listing.table() for listing in listings])
-    return Listing(listings[0].schema, columns=columns, skipped=dict(skipped), classes=classes)
+        merged.add(listing.skipped, listing.classes.items())
+    return merged
 
 
 def measure_files(folder: Folder, table: pa.Table, max_file_bytes: int = MAX_FILE_BYTES) -> pa.Table:

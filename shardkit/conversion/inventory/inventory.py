@@ -5,9 +5,9 @@ from dataclasses import dataclass
 
 import pyarrow as pa
 
-from shardkit.conversion.inventory.parts import ListingTotals, Thumbnails
+from shardkit.conversion.inventory.parts import Thumbnails
 from shardkit.sources.claim import Claim, UsedFile
-from shardkit.sources.listing import Source
+from shardkit.sources.listing import Listing, Source
 from shardkit.sources.readings.values import Reading
 
 
@@ -33,10 +33,9 @@ class Inventory:
         return len(self.table)
 
     @classmethod
-    def of(
-        cls, source: Source, table: pa.Table, totals: ListingTotals, thumbnails: Thumbnails | None = None
-    ) -> "Inventory":
+    def of(cls, source: Source, table: pa.Table, totals: Listing, thumbnails: Thumbnails | None = None) -> "Inventory":
+        """Return the inventory of a source; `totals` has what all of its listings say besides their rows."""
         source.check_classes(totals.classes)
-        classes = source.classes or totals.class_names()
+        classes = source.classes or tuple(name for _, name in sorted(totals.classes.items())) or None
         said = source.origin, source.claims, source.used_files, source.removed_before, source.reading
         return cls(table, source.layout, totals.skipped, classes, *said, thumbnails)

@@ -14,7 +14,7 @@ import platform
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, NamedTuple
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -29,7 +29,6 @@ from shardkit.conversion.inventory.table import (
     ordered_by_key,
     release_unused,
 )
-from shardkit.errors import DataError
 from shardkit.hashing import canonical_json, sha256_hex
 from shardkit.image_limits import MAX_FILE_BYTES
 from shardkit.options.values import Check
@@ -54,27 +53,6 @@ MERGED_ABOVE = 1 << 13
 _READING_THREADS = 2  # of files with so many rows: 4 of them are ahead of the one that is added
 
 
-class ListingTotals(NamedTuple):
-    """What the listings of a source say besides their rows."""
-
-    skipped: dict[str, int]  # number of skipped files by ending or reason
-    classes: dict[int, str]  # class names by their number in the source's format (COCO's category id)
-
-    def add(self, skipped: dict[str, int], classes: Iterable[tuple[int, str]]) -> None:
-        """Add the totals of one listing, in place."""
-        for kind, count in skipped.items():
-            self.skipped[kind] = self.skipped.get(kind, 0) + count
-        for number, name in classes:
-            known = self.classes.setdefault(number, name)
-            if known != name:
-                msg = f"category {number} is {known!r} in one file of the source and {name!r} in another; make them "
-                raise DataError(msg + "agree")
-
-    def class_names(self) -> tuple[str, ...] | None:
-        """Return the names in the order of their numbers, or None if the format numbers no classes."""
-        return tuple(name for _, name in sorted(self.classes.items())) or None
-
-
 def part_name(
     table: pa.Table,
     listing: Listing,
@@ -93,7 +71,7 @@ def part_name(
     return f"{digest.hexdigest()}-{len(table)}{_ENDING}"
 
 
-def _totals_json(listing: Listing | ListingTotals) -> bytes:
+def _totals_json(listing: Listing) -> bytes:
     classes = sorted(listing.classes.items())
     return canonical_json({"skipped": listing.skipped, "classes": classes})
 
@@ -110,9 +88,13 @@ def count_rows(output: Folder) -> int:
 
 def find_part(output: Folder, name: str) -> pa.Table | None:
     """Return the rows of a part; None if no run has written it."""
-    if output.stat(part_path(name)) is None:
-        return None
-    with pa.ipc.open_file(pa.BufferReader(output.read(part_path(name)))) as reader:
+    return None if output.stat(part_path(name)) is None else _read_file(output, part_path(name))
+
+
+def _read_file(output: Folder, path: str) -> pa.Table:
+    """Return the rows of a file, with what it says about them in the metadata of the schema."""
+    raw = retried(lambda: output.read(path))
+    with pa.ipc.open_file(pa.BufferReader(raw)) as reader:
         return reader.read_all()
 
 
@@ -130,7 +112,7 @@ def write_rows(
     output: Folder,
     path: str,
     table: pa.Table,
-    totals: Listing | ListingTotals,
+    totals: Listing,
     before_rename: Callable[[], None] | None = None,
 ) -> None:
     """Write rows and the totals of their listings as one file: a part or a merged one."""
@@ -143,14 +125,14 @@ def write_rows(
         writer.write_table(described)
 
 
-def read_parts(output: Folder, names: Iterable[str]) -> tuple[pa.Table, ListingTotals]:
+def read_parts(output: Folder, names: Iterable[str]) -> tuple[pa.Table, Listing]:
     """Read all parts of an inventory, sorted by key, rows of one key in the order of their file; and the totals."""
     return read_files(output, map(part_path, names), READING_THREADS)
 
 
-def read_files(output: Folder, paths: Iterable[str], num_threads: int) -> tuple[pa.Table, ListingTotals]:
+def read_files(output: Folder, paths: Iterable[str], num_threads: int) -> tuple[pa.Table, Listing]:
     """Read files that `write_rows` wrote, in the order of the source; see read_parts."""
-    tables, totals = list[pa.Table](), ListingTotals({}, {})
+    tables, totals = list[pa.Table](), Listing()
     block: list[pa.Table] = []
     num_rows = 0
     for listed, rows in read_many(partial(_read_rows, output), paths, num_threads):
@@ -164,7 +146,7 @@ def read_files(output: Folder, paths: Iterable[str], num_threads: int) -> tuple[
     if block:
         tables.append(_compact_block(block))
     table = concat_sorted(ordered_by_key(tables) or [INVENTORY_SCHEMA.empty_table().drop_columns("mtime_ns")])
-    return table, ListingTotals(dict(sorted(totals.skipped.items())), totals.classes)
+    return table, Listing(skipped=dict(sorted(totals.skipped.items())), classes=totals.classes)
 
 
 def _compact_block(parts_of_block: list[pa.Table]) -> pa.Table:
@@ -177,14 +159,11 @@ def _compact_block(parts_of_block: list[pa.Table]) -> pa.Table:
 
 def _read_rows(output: Folder, path: str) -> tuple[bytes, pa.Table | None]:
     """Return a file's totals as JSON and its rows; None for no rows."""
-    raw = retried(lambda: output.read(path))
-    with pa.ipc.open_file(pa.BufferReader(raw)) as reader:
-        totals: bytes = reader.schema.metadata[_TOTALS_KEY]
-        if not reader.num_record_batches:
-            return totals, None
-        # Modification times are needed for the parts' names only; merged parts have none.
-        table = reader.read_all().replace_schema_metadata()
-        return totals, table.select([name for name in table.column_names if name not in {"mtime_ns", THUMBNAIL.name}])
+    table = _read_file(output, path)
+    totals: bytes = table.schema.metadata[_TOTALS_KEY]
+    # Modification times are needed for the parts' names only; merged parts have none.
+    names = [name for name in table.column_names if name not in {"mtime_ns", THUMBNAIL.name}]
+    return totals, table.replace_schema_metadata().select(names) if len(table) else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -204,11 +183,10 @@ class Thumbnails:
 
 
 def _thumbnails_of(output: Folder, wanted: pa.Array, path: str) -> dict[bytes, bytes]:
-    raw = retried(lambda: output.read(path))
-    with pa.ipc.open_file(pa.BufferReader(raw)) as reader:
-        if THUMBNAIL.name not in reader.schema.names or not reader.num_record_batches:
-            return {}
-        table = reader.read_all().select([CONTENT_SHA256.name, THUMBNAIL.name]).drop_null()
+    table = _read_file(output, path)
+    if THUMBNAIL.name not in table.column_names or not len(table):
+        return {}
+    table = table.select([CONTENT_SHA256.name, THUMBNAIL.name]).drop_null()
     table = table.filter(pc.is_in(table[CONTENT_SHA256.name], wanted))
     return dict(zip(*(column.to_pylist() for column in table.columns), strict=True))
 
@@ -217,9 +195,8 @@ def find_rows(output: Folder, names: Iterable[str], keys: Collection[str]) -> It
     """Yield the rows of some keys, each with the host that checked it."""
     wanted = pa.array(sorted(keys), pa.string())
     for name in names:
-        with pa.ipc.open_file(pa.BufferReader(output.read(part_path(name)))) as reader:
-            host = reader.schema.metadata.get(_HOST_KEY, b"unknown").decode()
-            table = reader.read_all()
+        table = _read_file(output, part_path(name))
+        host = table.schema.metadata.get(_HOST_KEY, b"unknown").decode()
         for row in table.filter(pc.is_in(table["key"], wanted.cast(table["key"].type))).to_pylist():
             yield host, row
 
@@ -263,7 +240,7 @@ def _without_dictionaries(table: pa.Table) -> pa.Table:
     return table
 
 
-def read_inventory(output: Folder, names: Sequence[str]) -> tuple[pa.Table, ListingTotals]:
+def read_inventory(output: Folder, names: Sequence[str]) -> tuple[pa.Table, Listing]:
     """Read all parts of an inventory, from the merged files if all of these are there; see read_parts."""
     there = {f"{MERGED}/{entry.name}" for entry in output.scan(MERGED)}
     if there and there.issuperset(merged := [_merged_path(run) for run in part_runs(names)]):

@@ -23,7 +23,7 @@ from shardkit.conversion.planning.earlier_examples import (
     LeftOut,
     leak_messages,
     leave_out,
-    num_repeated,
+    num_shared,
     reject_rows,
     twin_messages,
 )
@@ -133,7 +133,7 @@ def choose_examples(inventory: Inventory, options: ConvertOptions, earlier: Earl
     num_duplicates = relations.num_duplicates
     near = find_near_duplicates(good, relations.duplicate_codes, options)
     if earlier is not None and num_duplicates is not None:
-        num_duplicates += num_repeated(good, earlier)
+        num_duplicates += num_shared(good["content_sha256"], earlier.contents)
     if earlier is not None and options.dedupe == "drop":
         reject(twin_messages(good, earlier))
         relations = find_relations(good, options)

@@ -146,19 +146,9 @@ def rows_of_contents(good: Rows, of_content: Mapping[bytes, T]) -> dict[int, T]:
     return {int(row): of_content[content] for row, content in zip(rows, found, strict=True)}
 
 
-def num_repeated(good: Rows, earlier: EarlierExamples) -> int:
-    """Return the number of different files among the rows that the dataset has."""
-    if not earlier.contents:
-        return 0
-    contents = good["content_sha256"]
-    return len(pc.unique(contents.take(pa.array(rows_with(contents, earlier.contents)))))
-
-
-def num_shared_groups(groups: pa.ChunkedArray | None, earlier: EarlierExamples) -> int:
-    """Return the number of different groups among the rows that the dataset has."""
-    if groups is None or not earlier.groups:
-        return 0
-    return len(set(groups.take(pa.array(rows_with(groups, earlier.groups))).to_pylist()))
+def num_shared(column: pa.ChunkedArray, values: Collection[Any]) -> int:
+    """Return the number of different values of a column that are among some values of the dataset."""
+    return len(pc.unique(column.take(pa.array(rows_with(column, values))))) if values else 0
 
 
 def forced_splits(

@@ -103,32 +103,23 @@ def encode_labels(
     The whole inventory counts: a class keeps its label even if its last good image goes bad. `classes` takes precedence
     over `given`, the names of the source's format; the classes of `earlier` come first.
     """
-    if earlier is not None:
-        given = _joined_classes(inventory, options, given, earlier)
     names = inventory.schema.names
-    if OBJECTS in names or LABEL_NAMES in names:
-        classes = _classes(label_names(inventory), options, given)
-        return _encode_lists(good, classes)
     if TARGET in names:
         return ExampleLabels([], _deciles(good[TARGET]))
-    if features_of(inventory.schema).get(LABEL) is None:
+    has_lists = OBJECTS in names or LABEL_NAMES in names
+    if not has_lists and features_of(inventory.schema).get(LABEL) is None:
         # The classes of a mask are in its pixels, so nothing is counted here.
         no_labels = pa.LargeListArray.from_arrays(np.zeros(len(good) + 1, np.int64), pa.array([], pa.int32()))
-        classes = list(options.classes or given or numbers_of_masks(inventory, options))
-        return ExampleLabels(classes, np.zeros(len(good), np.int32), no_labels)
+        numbers = numbers_of_masks(inventory, options)
+        if earlier is not None:
+            given = joined_mask_classes(earlier, given or (), numbers)
+        return ExampleLabels(list(options.classes or given or numbers), np.zeros(len(good), np.int32), no_labels)
     classes = _classes(label_names(inventory), options, given)
+    if earlier is not None:
+        classes = joined_classes(earlier, classes)
+    if has_lists:
+        return _encode_lists(good, classes)
     return ExampleLabels(classes, _label_of_each(good["label_name"], classes))
-
-
-def _joined_classes(
-    inventory: pa.Table, options: ConvertOptions, given: Sequence[str] | None, earlier: EarlierExamples
-) -> list[str]:
-    names = inventory.schema.names
-    if TARGET in names:
-        return []
-    if features_of(inventory.schema).get(LABEL) is None and not {OBJECTS, LABEL_NAMES} & set(names):
-        return joined_mask_classes(earlier, given or (), numbers_of_masks(inventory, options))
-    return joined_classes(earlier, _classes(label_names(inventory), options, given))
 
 
 def numbers_of_masks(inventory: pa.Table, options: ConvertOptions) -> list[str]:

@@ -20,7 +20,7 @@ from shardkit.conversion.planning.checks.all_checks import check_relations, coll
 from shardkit.conversion.planning.checks.finding import Finding
 from shardkit.conversion.planning.checks.losses import sample_range
 from shardkit.conversion.planning.choosing import choose_examples
-from shardkit.conversion.planning.earlier_examples import EarlierExamples, num_shared_groups
+from shardkit.conversion.planning.earlier_examples import EarlierExamples, num_shared
 from shardkit.conversion.planning.labels import ExampleLabels
 from shardkit.conversion.planning.rows import Rows, count_codes, gather, group_rows
 from shardkit.conversion.planning.rules import PLAN_VERSION_KEY
@@ -192,8 +192,8 @@ def make_plan(
         options.shards.check_split_names(names)
     repeated = check_relations(chosen, options, earlier)
     groups, num_groups = chosen.relations.groups, chosen.relations.num_groups
-    if earlier is not None and num_groups is not None:
-        num_groups -= num_shared_groups(groups, earlier)
+    if earlier is not None and groups is not None and num_groups is not None:
+        num_groups -= num_shared(groups, earlier.groups)
     num_duplicates, left_out = chosen.num_duplicates, chosen.left_out
     del chosen
     # Each of the following has a row for each example and takes gigabytes, so it is freed as soon as possible.

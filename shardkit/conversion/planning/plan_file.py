@@ -192,12 +192,6 @@ def planned_facts(output: Folder, plan_digest: str) -> tuple[tuple[str, ...], st
     return tuple(planned.classes), planned.bit_depth
 
 
-def planned_shard_names(output: Folder) -> list[ShardName]:
-    """Return the shards of the plan in the work folder; empty if there is no plan."""
-    planned = find_planned(output)
-    return [] if planned is None else _shard_names(planned.splits)
-
-
 def rows_path(row_group: int) -> str:
     """Return the path of the file that holds a shard's rows, by the number of its row group over all files."""
     return f"{FOLDER}/{row_group // SHARDS_PER_FILE:06d}.parquet"

@@ -15,14 +15,14 @@ import pyarrow.compute as pc
 from shardkit.conversion.inventory import parts
 from shardkit.conversion.inventory.columns import annotation_columns
 from shardkit.conversion.inventory.inventory import Inventory
-from shardkit.conversion.inventory.parts import ListingTotals, Thumbnails, merge_parts, read_inventory, runs_to_merge
+from shardkit.conversion.inventory.parts import Thumbnails, merge_parts, read_inventory, runs_to_merge
 from shardkit.conversion.planning.plan_file import ShardTask
 from shardkit.conversion.staging.kinds import Kind, merged_kind
 from shardkit.conversion.staging.records import refuse_readings
 from shardkit.conversion.staging.staged_part import StagedPart, refuse_ended, staged_schema
 from shardkit.conversion.writing.inventory_tasks import refuse_too_many
 from shardkit.conversion.writing.output import output_folder as outputs
-from shardkit.conversion.writing.output.finished_shards import SummaryRow
+from shardkit.conversion.writing.output.finished_shards import FinishedShard
 from shardkit.conversion.writing.refusals import ListingCheck
 from shardkit.conversion.writing.reject_limit import REJECTED_IN_WORK, RejectLimit
 from shardkit.conversion.writing.step_notes import Notes
@@ -59,7 +59,7 @@ class ReadSource(NamedTuple):
     """A source whose listing was read into a PCollection: what a dataset says of it besides its examples."""
 
     source: Source  # how it is read
-    totals: ListingTotals  # what its listings say besides their rows: skipped files, and the classes' numbers
+    totals: Listing  # what its listings say besides their rows: skipped files, and the classes' numbers
     is_explicit: bool  # whether the user chose how it is read
 
 
@@ -241,16 +241,14 @@ class StagedConversion:
             source, source.folder, self.options, self.limit, self.overwrite, is_explicit, notes=notes
         )
 
-    def write(self, shard: ShardTask, fence: Fence) -> list[SummaryRow]:
+    def write(self, shard: ShardTask, fence: Fence) -> list[FinishedShard]:
         """Write a shard, unless it is finished; see `WriteJob.write`."""
         return self._steps(StagedSource.of(fence.folder)).write(shard, fence)
 
-    def publish(self, summaries: Iterable[SummaryRow]) -> None:
+    def publish(self, written: Iterable[FinishedShard]) -> None:
         """Check the finished shards, write the manifest, and remove what was staged."""
         output = open_folder(self.output_url)
         with os_errors_as("write into the output", output.url), locked(output):
             if output.stat(MANIFEST) is None:
-                steps, fence = self._steps(StagedSource.of(output, self.read)), self._fence(output)
-                steps.write_summaries(summaries, fence)
-                steps.publish(fence)
+                self._steps(StagedSource.of(output, self.read)).publish(written, self._fence(output))
             Run(output, self.run).finish()

@@ -20,7 +20,6 @@ from shardkit.conversion.writing.appending.addition import Addition
 from shardkit.conversion.writing.job import (
     ConversionTask,
     Engine,
-    engine_without_driver,
     take_inventory_in_threads,
     write_in_threads,
 )
@@ -99,7 +98,13 @@ class Conversion:
 
     def submit(self) -> None:
         """Begin the conversion as a job that goes on without this process."""
-        engine = engine_without_driver(self.executor)
+        engine = self.executor
+        if not isinstance(engine, Engine):
+            msg = (
+                "a conversion in threads ends with this process; to return before its end, name the runner of an engine"
+            )
+            raise CallError(msg)
+        engine.refuse_submitting()
         self.begin(submit=lambda task: engine.submit_job(task, self.listener))
 
     def begin(

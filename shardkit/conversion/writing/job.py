@@ -37,11 +37,10 @@ from shardkit.conversion.writing.inventory_tasks import (
     remove_earlier_results,
     writing_inventory,
 )
-from shardkit.conversion.writing.output.finished_shards import SummaryRow
+from shardkit.conversion.writing.output.finished_shards import FinishedShard
 from shardkit.conversion.writing.refusals import ExistingDataset, ListingCheck, ListingSummary
 from shardkit.conversion.writing.seen_rejects import refuse_seen_rejects
 from shardkit.conversion.writing.steps import ConversionSteps
-from shardkit.errors import CallError
 from shardkit.options.groups import ConvertOptions
 from shardkit.parallel.detached import has_published
 from shardkit.parallel.for_each import Executor, Guard, JobEnd, raise_failure, watched
@@ -214,13 +213,12 @@ class ConversionTask(InventoryTask):
         """Decide where every example goes, and return the shards to write."""
         return self.guard.call_once(partial(self.steps.plan, self.read)) or []
 
-    def write(self, shard: ShardTask, fence: Fence) -> list[SummaryRow]:
+    def write(self, shard: ShardTask, fence: Fence) -> list[FinishedShard]:
         return self.steps.write(shard, fence)
 
-    def publish(self, summaries: Iterable[SummaryRow]) -> None:
+    def publish(self, written: Iterable[FinishedShard]) -> None:
         folder = self.guard.folder
-        if self.guard.call_once(partial(self.steps.write_summaries, summaries)) is not None:
-            self.guard.call_once(self.steps.publish)
+        self.guard.call_once(partial(self.steps.publish, written))
         if self.guard.is_detached and not has_published(folder):
             with contextlib.suppress(JobEnd):
                 raise_failure(folder)
@@ -256,15 +254,6 @@ class Engine(Executor, Protocol):
         ...
 
 
-def engine_without_driver(executor: Executor) -> Engine:
-    """Return an executor whose jobs go on when this process ends."""
-    if not isinstance(executor, Engine):
-        msg = "a conversion in threads ends with this process; to return before its end, name the runner of an engine"
-        raise CallError(msg)
-    executor.refuse_submitting()
-    return executor
-
-
 def take_inventory_in_threads(
     task: InventoryTask, threads: ThreadExecutor, run: Run, listener: ProgressListener
 ) -> None:
@@ -286,10 +275,12 @@ def write_in_threads(task: ConversionTask, threads: ThreadExecutor, run: Run, ma
     with run.checked():
         shards = list(steps.plan(task.read, fence))
 
+    written = list[FinishedShard]()
+
     def write(shown: Phase) -> None:
         with threads.working(shown) as each:
-            steps.write_summaries(each(partial(task.call, task.write), shards), fence)
+            written.extend(each(partial(task.call, task.write), shards))
 
     watched(run, make_phase(), write)
     with run.checked():
-        steps.publish(fence)
+        steps.publish(written, fence)

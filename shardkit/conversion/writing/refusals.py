@@ -13,7 +13,7 @@ from typing import NamedTuple
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from shardkit.conversion.inventory.columns import MASK_PATH, features_of
+from shardkit.conversion.inventory.columns import MASK_PATH
 from shardkit.conversion.planning.checks.classes import find_wrong_reading
 from shardkit.conversion.planning.checks.finding import refuse_stopping, with_accepted
 from shardkit.conversion.planning.checks.split_classes import (
@@ -30,7 +30,6 @@ from shardkit.conversion.planning.sizing import check_requested
 from shardkit.conversion.planning.splits.grouping import compile_pattern, no_groups, pattern_not_found
 from shardkit.conversion.planning.splits.own_splits import check_splits, groups_refusal, written_splits
 from shardkit.conversion.writing.output import output_folder as outputs
-from shardkit.dataset.features import CLASS_LABEL, LABEL
 from shardkit.dataset.manifest import Manifest
 from shardkit.errors import CallError, DataError, ShardkitError
 from shardkit.options.groups import ConvertOptions
@@ -194,10 +193,9 @@ class ListingCheck:
                 raise misfit
 
     def _refuse_reading(self, classes: list[str], own_splits: list[str], example: str) -> None:
-        if features_of(self.source.schema).get(LABEL) != CLASS_LABEL:
-            return
+        schema, layout, is_explicit = self.source.schema, self.source.layout, self.is_explicit
         found = find_wrong_reading(
-            classes, layout=self.source.layout, splits=own_splits, example=example, is_explicit=self.is_explicit
+            schema, classes, layout=layout, splits=own_splits, example=example, is_explicit=is_explicit
         )
         # A dataset may grow by one class at a time.
         is_fine = found is None or (found.code == "one_class" and self.options.appended_to is not None)

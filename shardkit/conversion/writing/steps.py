@@ -34,10 +34,8 @@ from shardkit.conversion.writing.appending.addition import Addition
 from shardkit.conversion.writing.output import output_folder as outputs
 from shardkit.conversion.writing.output.finished_shards import (
     FinishedShard,
-    SummaryRow,
     check_finished_shards,
     finished_shards,
-    write_summaries,
 )
 from shardkit.conversion.writing.output.shard_reports import (
     forget_shards_with_rejects,
@@ -186,21 +184,13 @@ class ConversionSteps:
             plan_file.write_rows(self.output, plan)
         recovered.remove()
 
-    def write(self, task: ShardTask, fence: Fence) -> list[SummaryRow]:
-        """Write a shard, unless it is finished; see `WriteJob.write`. Return its summary, unless writing failed."""
+    def write(self, task: ShardTask, fence: Fence) -> list[FinishedShard]:
+        """Write a shard, unless it is finished, and return it, unless writing failed; see `WriteJob.write`."""
         classes, bit_depth = planned_facts(self.output, task.plan_digest)
-        form, takes_few_levels = (
-            replace(self.options.stored, bit_depth=bit_depth),
-            NARROW_BIT_DEPTH in self.options.accept,
-        )
+        form = replace(self.options.stored, bit_depth=bit_depth)
+        takes_few_levels = NARROW_BIT_DEPTH in self.options.accept
         job = WriteJob(self.source.folder, classes, form, self.options.max_file_size, takes_few_levels)
-        written = job.write(task, fence)
-        return [one.as_row() for one in written]
-
-    def write_summaries(self, rows: Iterable[SummaryRow], fence: Fence) -> None:
-        """Store the summaries of the shards for publishing."""
-        with self._errors():
-            write_summaries(rows, read_planned(self.output).digest, fence)
+        return job.write(task, fence)
 
     def refuse_seen(self, names: Sequence[str], fence: Fence) -> None:
         """Look at what workers could not read, on the driver, once they have published."""
@@ -212,17 +202,20 @@ class ConversionSteps:
             self.output.remove(MANIFEST)
             raise
 
-    def publish(self, fence: Fence) -> None:
-        """Check the finished shards, and write the manifest; NothingNewError: no new image was written."""
+    def publish(self, written: Iterable[FinishedShard], fence: Fence) -> None:
+        """Check the finished shards, and write the manifest; NothingNewError: no new image was written.
+
+        `written` has the shards that this run has written; others are checked by their indexes.
+        """
         planned = read_planned(self.output)
         with self._notes(fence, 1) as notes, notes.listener.phase("publishing", None), self._errors():
-            self._publish(planned, fence, notes)
+            self._publish(planned, written, fence, notes)
         if self.is_detached:
             with self._errors():
                 write_workers_log(self.output)
                 end_run(fence, keeps_work=False)
 
-    def _publish(self, planned: PlannedDataset, fence: Fence, notes: Notes) -> None:
+    def _publish(self, planned: PlannedDataset, written: Iterable[FinishedShard], fence: Fence, notes: Notes) -> None:
         names = list(planned.shard_counts)
         raise_failures(self.output, names, fence.token, planned.digest)
         notes.log.add("write", num_shards=len(names) - planned.finished_before, finished_before=planned.finished_before)
@@ -231,7 +224,7 @@ class ConversionSteps:
         enforce_limit(self.output, self.limit, planned.num_listed, planned.with_late(late))
         remove_temporaries(self.output)  # left by workers that died and by superfluous copies of tasks
         self.source.refuse_changed()
-        shards = check_finished_shards(self.output, names, planned.digest)
+        shards = check_finished_shards(self.output, names, planned.digest, written)
         fence.check()
         if self.addition is not None:
             self._refuse_nothing_new(planned, shards, late)

@@ -1,11 +1,15 @@
 """Doubts about the names of classes: parts of the data, copies, what is unsorted, and names unlike the others."""
 
+import contextlib
+import itertools
 import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
 
+from shardkit.errors import ShardkitError
 from shardkit.naming import first_of, printable, split_of_folder
 from shardkit.sources.engine.split_words import words_of
+from shardkit.sources.formats.class_files import class_files_in, read_class_file
 from shardkit.sources.proving.evidence import Evidence, are_single
 from shardkit.sources.proving.words import MADE, SHEETS, UNSAID
 from shardkit.sources.readings.values import PathPart
@@ -17,10 +21,14 @@ from shardkit.sources.recognising.folders.split_folders import (
     says_images,
     says_nothing,
 )
+from shardkit.sources.walking import parent_of
 
 _NUMBERED = re.compile(r"^[0-9]+[ _.-]+[^\W\d_]|\([0-9]+\)$")  # 04_transistor, Ditylum (6)
 _NO_CLASS = "called like images without a class"
 _FEW_OBJECTS = 10  # one in so many is no accident
+_NO_OBJECT = re.compile(
+    r"[^\w\s]+|ignored?|(?:don.?t|do not)[ _]?care|unknown|unsure|uncertain|unlabell?ed|todo|tbd", re.IGNORECASE
+)
 _PADDED = 4  # digits of numbers of parts, such as 00000, 00001
 _DIGITS = re.compile(r"[0-9]+")
 _QUANTITY = re.compile(r"[-+]?[0-9]+(?:[.,](?P<fraction>[0-9]+))? *(?P<unit>\D*)")
@@ -70,9 +78,26 @@ def doubts_about_objects(found: Evidence) -> Iterator[str]:
         yield f"{found.num_beyond:,} of {found.objects.total():,} boxes reach beyond their images"
     if are_single(found.objects):
         yield "most classes have one object"
+    if odd := sorted(name for name in found.objects if _NO_OBJECT.fullmatch(name)):
+        yield f"{_shown(odd)} {'is' if len(odd) == 1 else 'are'} called like objects without a class"
+    yield from _other_names(found)
     counts = Counter(map(plain_name, found.objects))
     if twins := sorted(name for name in found.objects if counts[plain_name(name)] > 1):
         yield f"{_shown(twins)} may be one class"
+
+
+def _other_names(found: Evidence) -> Iterator[str]:
+    """Yield that a list of names next to the boxes is not that of the reading."""
+    boxes = found.reading.boxes
+    if boxes is None or not boxes.names:
+        return
+    names, _ = read_class_file(found.tree, boxes.names)
+    places = (parent_of(glob.partition("*")[0]) for glob in boxes.files)
+    for path in class_files_in(found.tree, itertools.chain(("", found.reading.images.root), places)):
+        with contextlib.suppress(ShardkitError):
+            other, _ = read_class_file(found.tree, path)
+            if any(names.get(number) != name for number, name in other.items()):
+                yield f"{printable(path)} names other classes than {printable(boxes.names)}"
 
 
 def plain_name(name: str) -> str:

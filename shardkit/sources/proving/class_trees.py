@@ -8,6 +8,7 @@ from shardkit.naming import first_of, printable, split_of_folder
 from shardkit.sources.engine.split_words import split_of_word, words_of
 from shardkit.sources.proving.class_names import is_made, is_sheet, is_unsaid, plain_name
 from shardkit.sources.proving.evidence import Evidence
+from shardkit.sources.proving.file_forms import unlike_in_files
 from shardkit.sources.readings.values import PathPart
 from shardkit.sources.recognising.folders.folder_names import original_of
 from shardkit.sources.recognising.folders.name_fields import form_of
@@ -43,6 +44,11 @@ def doubts_about_trees(found: Evidence, label: PathPart) -> Iterator[str]:
     yield from _about_splits(found)
     yield from _about_words(found)
     yield from _about_copies(found)
+    # A class of one split alone has names of that split.
+    if found.reading.split is None and (odd := unlike_in_files(found.labels, found.keys)):
+        yield f"files of {first_of([*map(printable, odd)], 3)} are called unlike those of the other classes"
+    for name in found.copied_classes():
+        yield f"the files of {printable(name)} are copies of those of other classes"
 
 
 def _about_splits(found: Evidence) -> Iterator[str]:
@@ -143,8 +149,22 @@ def _about_copies(found: Evidence) -> Iterator[str]:
     if copies := sorted(stem for stem in stems if (of := original_of(stem)) and of in stems):
         verb = "is called like a copy of a file next to it" if len(copies) == 1 else "are called like copies of others"
         yield f"{first_of([*map(printable, copies)], 2)} {verb}"
+    yield from _about_views(stems)
     # mildew2_rot90.jpg next to mildew2.jpg
     ends = ((stem, end) for stem in stems for end in _END.finditer(stem))
     versions = sorted({stem for stem, end in ends if stem[: end.start()] in stems})
     if versions and _FEW * len(versions) >= 2 * len(stems):
         yield f"{first_of([*map(printable, versions)], 2)} may be another version of a file next to it"
+
+
+def _about_views(stems: set[str]) -> Iterator[str]:
+    """Yield that most files are there under several ends of their names, such as 12_nir.png next to 12_rgb.png."""
+    ends = defaultdict[str, set[str]](set)
+    for stem in stems:
+        end = max((one.start() for one in _END.finditer(stem)), default=0)
+        if end and not _DIGIT.search(stem, end):
+            ends[stem[:end]].add(stem[end:])
+    alike = Counter(frozenset(some) for some in ends.values() if len(some) > 1)
+    views, num = alike.most_common(1)[0] if alike else (frozenset[str](), 0)
+    if num * len(views) * 2 > len(stems) and num > len(views):
+        yield f"the files of one name that end with {first_of([*map(printable, sorted(views))], 3)} may be of one thing"

@@ -113,8 +113,9 @@ class Evidence:
         if not self.reading.archives or not isinstance(tree, MountedFolder) or tree.mounts[0].at:
             return False
         folder, root = tree.mounts[0].folder, self.reading.images.root
-        # A folder and an archive of its name are one: the rest of it, or it once more.
-        others = [mount for mount in tree.mounts[1:] if not (mount.at and is_folder(folder, mount.at))]
+        # A folder and an archive of its name next to it are one: the rest of it, or it once more.
+        around = {parent_of(path.strip("/")) for path in self.reading.archives}
+        others = [mount for mount in tree.mounts[1:] if mount.at in around or not is_folder(folder, mount.at)]
 
         def is_packed(path: str) -> bool:
             places = ((mount.folder, mount.below(path)) for mount in others)
@@ -162,17 +163,43 @@ class Evidence:
         """The paths of all images of SOURCE."""
         return itertools.chain.from_iterable(self.sizes.values())
 
-    def copies(self) -> Iterator[tuple[str, str]]:
-        """Yield two examples that are one file, of a few that have equal names and sizes."""
+    @cached_property
+    def _twins(self) -> list[list[str]]:
+        """Paths of the examples that have one name and size; not read whether they are one file."""
         names = {key.rpartition("/")[2] for key in self.keys}
         if len(names) == len(self.keys):  # as nearly always: SOURCE is not walked
-            return
+            return []
         examples = {join(self.reading.images.root, key) for key in self.keys}
-        pairs = ([path for path in paths if path in examples][:2] for paths in self.sizes.values() if len(paths) > 1)
-        for first, second in itertools.islice((one for one in pairs if len(one) > 1), _MAX_COMPARED):
-            with contextlib.suppress(OSError, ShardkitError):  # whoever reads it as an image says what is wrong
-                if self.tree.read(first) == self.tree.read(second):
-                    yield first, second
+        alike = ([path for path in paths if path in examples] for paths in self.sizes.values() if len(paths) > 1)
+        return [paths for paths in alike if len(paths) > 1]
+
+    def _are_one(self, first: str, second: str) -> bool:
+        with contextlib.suppress(OSError, ShardkitError):  # whoever reads it as an image says what is wrong
+            return self.tree.read(first) == self.tree.read(second)
+        return False
+
+    def copies(self) -> Iterator[tuple[str, str]]:
+        """Yield two examples that are one file, of a few that have equal names and sizes."""
+        for first, second, *_ in itertools.islice(self._twins, _MAX_COMPARED):
+            if self._are_one(first, second):
+                yield first, second
+
+    def copied_classes(self) -> Iterator[str]:
+        """Yield classes all whose files are copies of some files of several other classes, as a selection of them."""
+        if not self._twins:  # as nearly always
+            return
+        labels = {join(self.reading.images.root, key): label for key, label in zip(self.keys, self.labels, strict=True)}
+        pairs = defaultdict[str | None, list[tuple[str, str]]](list)
+        for first, second in (paths for paths in self._twins if len(paths) == 2):
+            pairs[labels[first]].append((first, second))
+            pairs[labels[second]].append((second, first))
+        for label, some in pairs.items():
+            others = {one for _, other in some if (one := labels[other]) is not None} - {label}
+            if label is None or len(some) < self.counts[label] or len(others) < 2:
+                continue
+            have_more = all(len(pairs[one]) < self.counts[one] for one in others)
+            if have_more and all(self._are_one(*pair) for pair in some[:_MAX_COMPARED]):
+                yield label
 
     @cached_property
     def stems(self) -> set[str]:

@@ -22,6 +22,7 @@ from shardkit.sources.formats.column_names import LABEL_COLUMNS, LIKELY_LABEL_CO
 from shardkit.sources.formats.tables.opening import TABLE_ENDINGS, open_table_file
 from shardkit.sources.options import SourceOptions
 from shardkit.sources.proving.class_names import is_made, odd_names, plain_name
+from shardkit.sources.proving.file_forms import unlike_in_files
 from shardkit.sources.proving.label_columns import is_other
 from shardkit.sources.proving.mask_offers import instead_of_masks
 from shardkit.sources.readings.values import (
@@ -151,6 +152,10 @@ def _of_the_same(opening: Opening, reading: Reading, paths: list[str]) -> Iterat
             for first in (None, min(map(int, names))) if ending(path) == ".txt" else (None,):
                 named = replace(reading, label=replace(label, names=path, first=first))
                 yield Offer(named, f"{printable(path)} names the numbers")
+    labels = [one[index] if len(one) > index else None for one in parts]
+    unlike = unlike_in_files(labels, inside)
+    if 0 < len(unlike) < len(names) - 1 and unlike != odd:
+        yield without(unlike)
 
 
 def _of_annotations(opening: Opening, reading: Reading, fact: str, origin: Annotation) -> Iterator[Offer]:

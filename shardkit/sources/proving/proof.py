@@ -231,7 +231,7 @@ def _is_no_prose(found: Evidence, path: str) -> bool:
 def _names_something(found: Evidence, path: str) -> bool:
     """Return whether a table has the name of an image, folder, class or split, or a line for each image.
 
-    One that names all classes describes them, unless they are numbers or codes that it explains.
+    One that names all classes describes them, unless they are numbers or codes that it explains, or it groups them.
     """
     if (lines := _lines_of(found, path)) is None:
         return True
@@ -245,9 +245,18 @@ def _names_something(found: Evidence, path: str) -> bool:
     if len(lines) - len([*found.images]) in {0, 1}:
         return True
     if classes and classes <= cells:
-        return not all(map(_NAME.search, classes))
+        return not all(map(_NAME.search, classes)) or _groups(lines, classes)
     names = folders | classes
     return not names.isdisjoint(cells) or any(map(split_of_folder, cells))
+
+
+def _groups(lines: list[str], classes: set[str]) -> bool:
+    """Return whether each class has a line, and some of these have a word in common, as those of coarser classes."""
+    rows = [{cell.strip().lower() for cell in _BETWEEN_CELLS.split(line)} for line in lines]
+    rows = [row for row in rows if not row.isdisjoint(classes)]
+    counts = Counter(itertools.chain.from_iterable(rows))
+    shared = (cell for cell, num in counts.items() if num > 1 and cell not in classes)
+    return len(rows) == len(classes) and any(map(_NAME.search, shared))
 
 
 def _repeats_images(found: Evidence, path: str) -> bool:

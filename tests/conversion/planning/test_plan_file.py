@@ -63,12 +63,12 @@ def test_large_shards_are_started_first(tmp_path):
 
 def test_all_but_the_rows_is_read_back_from_one_file(tmp_path):
     output, plan = open_folder(str(tmp_path)), small_plan(shards=2)
-    assert (find_planned(output), plan_file.planned_shard_names(output)) == (None, [])
+    assert find_planned(output) is None
     write_plan(output, plan)
     planned, written = find_planned(output), PlannedDataset.of(output, "run", plan)
     assert planned.description == json.loads(json.dumps(plan.description()))
     assert replace(planned, description=written.description) == written
-    assert plan_file.planned_shard_names(output) == [task.name for task in plan_file.shard_tasks(plan)]
+    assert [*find_planned(output).shard_counts] == [task.name for task in plan_file.shard_tasks(plan)]
 
 
 def test_the_plan_of_an_earlier_run_is_not_how_far_this_run_is(tmp_path):
@@ -90,7 +90,7 @@ def test_a_damaged_plan_is_none(tmp_path):
     pq.write_table(small_plan().rejected, without_footer)
     for damaged in (b"", b"{", whole[:-9], whole[:40] + whole[80:], without_footer.getvalue()):
         write_tree(tmp_path, {plan_file.PATH: damaged})
-        assert (find_planned(output), plan_file.planned_shard_names(output)) == (None, [])
+        assert find_planned(output) is None
 
 
 def test_a_worker_that_would_write_other_bytes_says_why_and_writes_nothing(tmp_path, monkeypatch):

@@ -442,10 +442,10 @@ def test_a_shard_of_another_plan_is_not_finished(job):
     job.write()
     assert all(map(job.is_done, job.tasks))
     names = [task.name for task in job.tasks]
-    assert finished_shards.finished_shards(job.output, names, job.plan.digest).keys() == set(names)
-    assert finished_shards.finished_shards(job.output, names, "0" * 64).keys() == set()
+    assert finished_shards.finished_shards(job.output, names, job.plan.digest) == set(names)
+    assert finished_shards.finished_shards(job.output, names, "0" * 64) == set()
     write_tree(job.output_path, {names[0].index: b"torn"})
-    assert finished_shards.finished_shards(job.output, names, job.plan.digest).keys() == {names[1]}
+    assert finished_shards.finished_shards(job.output, names, job.plan.digest) == {names[1]}
 
 
 def test_a_host_without_the_output_is_named(job):

@@ -117,6 +117,9 @@ def in_words(first, second):
     return {f"{name}/{word}_{i}.png": None for name in ("cat", "dog") for word in (first, second) for i in range(4)}
 
 
+YOLO = {path: text for path, text in yolo(0.5).items() if path != "classes.txt"}
+YOLO["data.yaml"] = "train: images\nnames: [cat, dog]\n"
+NUMBERED = {f"{'cat' if n < 4 else 'dog'}/{n}.png": picture(n) for n in range(8)}
 ANIMALS = ("ant", "bee", "cat", "dog", "eel", "fox", "gnu", "hen", "owl", "pig", "rat", "yak")
 MASKS = images("images") | {f"masks/{i}.png": encoded(Image.new("L", (8, 8), i % 3)) for i in range(4)}
 XML = """<annotation><filename>{}.png</filename><size><width>8</width><height>8</height></size><object>
@@ -135,6 +138,11 @@ LIBERTIES = {
         "some files lie in archives and others beside them",
         PETS | {"more.zip": zipped({f"fox/{n}.png": None for n in range(3)})},
         PETS | {"pets.zip": zipped(PETS)},
+    ),
+    "an archive in the only folder": (
+        "some files lie in archives and others beside them",
+        images("pets/cat", "pets/dog") | {"pets/more.zip": zipped({f"fox/{n}.png": None for n in range(3)})},
+        images("pets/cat", "pets/dog") | {"pets.zip": zipped(images("cat", "dog"))},
     ),
     "labels in an archive": (
         "some files lie in archives and others beside them",
@@ -210,6 +218,11 @@ LEFT_OVER = {
         "list.csv names 8 of 8 images by the path",
         PETS | {"list.csv": table("image,caption", *(f"{path},the animal is in our garden {path}" for path in PETS))},
         PETS,
+    ),
+    "groups of classes": (
+        "files are left over: ./*.csv (1)",
+        images("cat", "dog", "owl") | {"g.csv": "class,group\ncat,mammals\ndog,mammals\nowl,birds\n"},
+        images("cat", "dog", "owl") | {"g.csv": "class,name\ncat,felis\ndog,canis\nowl,strix\n"},
     ),
     "a text": (
         "files are left over: ./*.txt (1)",
@@ -330,9 +343,34 @@ TREES = {
         PETS | {"cat/_contact_sheet_cat.png": None},
     ),
     "names of other classes": (
-        "files of pocket are called like other classes",
+        "files of pocket are called like other classes; files of pocket are called unlike those of the other classes",
         PETS | images("fox") | {f"pocket/{one}_{n}.png": None for one in ("cat", "dog") for n in range(2)},
         PETS | images("fox") | {f"fox/{one}_{n}.png": None for one in ("cat",) for n in range(2)},
+    ),
+    "files called unlike those of the other classes": (
+        "files of zuschauen are called unlike those of the other classes",
+        images("cat", "dog", name="IMG_{}.png") | images("zuschauen", name="P{}.png"),
+        images("cat", "dog", name="IMG_{}.png") | images("zuschauen", name="img-7{}.png"),
+    ),
+    "files of another kind": (
+        "files of zuschauen are called unlike those of the other classes",
+        images("cat", "dog", name="{}.jpg") | images("zuschauen", name="{}.png"),
+        images("cat", "dog", name="{}.jpg") | images("zuschauen", name="{}.jpeg"),
+    ),
+    "files called by their classes": (
+        "files of red kite are called unlike those of the other classes",
+        images("cat", name="cat_{}.png") | images("dog", name="dog_{}.png") | images("red kite", name="rk_{}.png"),
+        images("cat", name="cat_{}.png") | images("dog", name="dog_{}.png") | images("red kite", name="redkite_{}.png"),
+    ),
+    "a selection of all classes": (
+        "the files of zuschauen are copies of those of other classes",
+        NUMBERED | {f"zuschauen/{n}.png": picture(n) for n in (0, 4)},
+        NUMBERED | {f"zuschauen/{n}.png": picture(n) for n in (0, 9)},
+    ),
+    "views of one thing": (
+        "the files of one name that end with _nir, _rgb may be of one thing",
+        images("cat", "dog", name="{}_nir.png") | images("cat", "dog", name="{}_rgb.png"),
+        images("cat", "dog", name="{}_nir.png") | images("cat", "dog", name="1{}_rgb.png"),
     ),
     "two folders of one split": (
         "train_new would be joined to another folder of its split",
@@ -510,6 +548,16 @@ COLUMNS = {
 }
 OBJECTS = {
     "beyond their images": ("6 of 24 boxes reach beyond their images", yolo(0.75), yolo(0.5)),
+    "called like no class": (
+        "?, ignore are called like objects without a class",
+        of_animals(["cat", "?", "ignore"] * 4),
+        of_animals(["cat", "question", "other"] * 4),
+    ),
+    "lists of other names": (
+        "labels/classes.txt names other classes than data.yaml",
+        YOLO | {"labels/classes.txt": "dog\ncat\n"},
+        YOLO | {"labels/classes.txt": "cat\n"},
+    ),
     "one for each class": ("most classes have one object", of_animals(ANIMALS), of_animals(ANIMALS[:6] * 2)),
     "classes in two writings": (
         "Cat, cat may be one class",

@@ -6,7 +6,6 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from shardkit.conversion.inventory.columns import features_of
 from shardkit.conversion.inventory.inventory import Inventory
 from shardkit.conversion.planning.checks.annotations import check_boxes, check_turned
 from shardkit.conversion.planning.checks.classes import (
@@ -18,15 +17,18 @@ from shardkit.conversion.planning.checks.classes import (
 from shardkit.conversion.planning.checks.files import check_claims, check_own_splits, check_removed, check_unread
 from shardkit.conversion.planning.checks.finding import Finding, with_accepted
 from shardkit.conversion.planning.checks.losses import check_losses, check_positions
-from shardkit.conversion.planning.checks.name_groups import check_name_groups
-from shardkit.conversion.planning.checks.repeated import check_earlier, check_near_identical, check_repeated
+from shardkit.conversion.planning.checks.repeated import (
+    check_earlier,
+    check_name_groups,
+    check_near_identical,
+    check_repeated,
+)
 from shardkit.conversion.planning.checks.split_classes import check_class_numbers, check_split_classes, label_places
 from shardkit.conversion.planning.choosing import ChosenExamples
 from shardkit.conversion.planning.earlier_examples import EarlierExamples
 from shardkit.conversion.planning.labels import ExampleLabels
 from shardkit.conversion.planning.rows import Rows
 from shardkit.conversion.planning.splits.assign_splits import own_splits
-from shardkit.dataset.features import CLASS_LABEL, LABEL
 from shardkit.options.groups import ConvertOptions
 
 # Findings that say nothing about examples that are appended to a dataset.
@@ -66,8 +68,17 @@ def collect_findings(
     places = label_places(table)
     of_class: npt.NDArray[np.int64] = np.array(list(counts.values()), np.int64)
     has_own_names = options.classes is None and inventory.classes is None
+    example = good.lazy_column("key").slice(0, 1)[0].as_py()
+    wrong_reading = find_wrong_reading(
+        table.schema,
+        classes,
+        layout=inventory.layout,
+        splits=own_splits(good),
+        example=example,
+        is_explicit=is_explicit,
+    )
     found = (
-        *_wrong_reading(inventory, good, classes, is_explicit=is_explicit),
+        *(() if wrong_reading is None else (wrong_reading,)),
         *(check_names(classes, is_explicit=is_explicit) if has_own_names else ()),
         *check_split_classes(places, classes, inventory.layout, earlier, inventory.reading),
         *(() if earlier else check_class_numbers(places, inventory.classes, inventory.layout)),
@@ -85,18 +96,3 @@ def collect_findings(
     )
     left_out = _OF_A_WHOLE_DATASET if appended_to is not None else ()
     return with_accepted((one for one in found if one.code not in left_out), options.accept)
-
-
-def _wrong_reading(
-    inventory: Inventory, good: Rows, classes: Sequence[str], *, is_explicit: bool
-) -> tuple[Finding, ...]:
-    if features_of(inventory.table.schema).get(LABEL) != CLASS_LABEL:
-        return ()
-    found = find_wrong_reading(
-        classes,
-        layout=inventory.layout,
-        splits=own_splits(good),
-        example=good.lazy_column("key").slice(0, 1)[0].as_py(),
-        is_explicit=is_explicit,
-    )
-    return () if found is None else (found,)

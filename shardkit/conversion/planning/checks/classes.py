@@ -12,10 +12,13 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+import pyarrow as pa
 import pyarrow.compute as pc
 
+from shardkit.conversion.inventory.columns import features_of
 from shardkit.conversion.planning.checks.finding import Finding, Keys, some
 from shardkit.conversion.planning.rows import Rows
+from shardkit.dataset.features import CLASS_LABEL, LABEL
 from shardkit.layouts import DATASET_LAYOUT, EXTRACTED_LAYOUT, layout_of_title
 from shardkit.naming import counted, split_of_folder
 from shardkit.options.call import Change
@@ -41,10 +44,14 @@ _LOOK_ALIKES = str.maketrans(
 
 
 def find_wrong_reading(
-    classes: Sequence[str], *, layout: str, splits: Sequence[str], example: str, is_explicit: bool
+    schema: pa.Schema, classes: Sequence[str], *, layout: str, splits: Sequence[str], example: str, is_explicit: bool
 ) -> Finding | None:
-    """Return the finding that the classes cannot be right, or None; `example` is the key of an image, or empty."""
-    if is_explicit or not classes or layout in _CERTAIN:
+    """Return the finding that the classes cannot be right, or None.
+
+    `schema` is that of the listing; `example` is the key of an image, or empty.
+    """
+    has_classes = classes and features_of(schema).get(LABEL) == CLASS_LABEL
+    if is_explicit or not has_classes or layout in _CERTAIN:
         return None
     if all(map(names_split, classes)):
         return Finding(

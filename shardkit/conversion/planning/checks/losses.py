@@ -14,7 +14,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from shardkit.conversion.inventory.columns import STORED, info_of
-from shardkit.conversion.planning.checks.finding import Finding, Keys
+from shardkit.conversion.planning.checks.finding import Finding, Keys, numbers_of
 from shardkit.conversion.planning.labels import ExampleLabels
 from shardkit.conversion.planning.rows import Rows
 from shardkit.dataset.features import NO_LABEL
@@ -126,7 +126,7 @@ def _have(mask: _Mask) -> str:
 def _bit_depth(good: Rows, step: _Step, options: ConvertOptions) -> Finding:
     found = f"{_have(step.mask)} {step.have}, {_such_as(good, step.mask)}"
     others = "" if step.mask.all() else "; the others have 8 and are stored as they are"
-    low, high = (_numbers(good[name]) for name in ("low", "high"))
+    low, high = (numbers_of(good[name].drop_null()) for name in ("low", "high"))
     scale = options.stored.scale
     if not len(low):
         return Finding("bit_depth", "warns", f"{found}: the high 8 bits are kept, and their range is not known{others}")
@@ -161,13 +161,8 @@ def _bit_depth(good: Rows, step: _Step, options: ConvertOptions) -> Finding:
     )
 
 
-def _numbers(column: pa.ChunkedArray) -> npt.NDArray[np.int64]:
-    numbers: npt.NDArray[np.int64] = column.drop_null().cast(pa.int64()).to_numpy()
-    return numbers
-
-
 def _several_frames(good: Rows, step: _Step, _: ConvertOptions) -> Finding:
-    numbers = _numbers(good["num_frames"])
+    numbers = numbers_of(good["num_frames"].drop_null())
     how_many = "several"
     if len(numbers):
         least, most = int(numbers.min()), int(numbers.max())

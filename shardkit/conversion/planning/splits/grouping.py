@@ -13,8 +13,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from shardkit.conversion.planning.rows import LazyColumn
+from shardkit.dataset.index.perceptual_hashes import words_of
 from shardkit.errors import CallError
 from shardkit.hashing import COLUMN_BLOCK, hash64_column
+from shardkit.images.similar.similar_sets import connected
 from shardkit.options.words import named
 
 _Ints = npt.NDArray[np.int64]
@@ -74,7 +76,7 @@ def group_codes(groups: pa.ChunkedArray) -> _Ints:
 
 def digest_words(contents: pa.ChunkedArray) -> npt.NDArray[np.uint64]:
     """Return sha256 digests without nulls as uint64[n, DIGEST_WORDS]."""
-    return np.concatenate([np.zeros((0, DIGEST_WORDS), np.uint64), *map(_words, contents.chunks)])
+    return np.concatenate([np.zeros((0, DIGEST_WORDS), np.uint64), *(words_of(one) for one in contents.chunks)])
 
 
 def digest_prefixes(contents: pa.ChunkedArray | LazyColumn) -> npt.NDArray[np.uint64]:
@@ -84,13 +86,6 @@ def digest_prefixes(contents: pa.ChunkedArray | LazyColumn) -> npt.NDArray[np.ui
         words = digest_words(contents.slice(start, COLUMN_BLOCK))
         prefixes[start : start + len(words)] = words[:, 0]
     return prefixes
-
-
-def _words(chunk: pa.FixedSizeBinaryArray) -> npt.NDArray[np.uint64]:
-    if not len(chunk):
-        return np.zeros((0, DIGEST_WORDS), np.uint64)
-    words: npt.NDArray[np.uint64] = np.frombuffer(chunk.buffers()[1], "<u8").reshape(-1, DIGEST_WORDS)
-    return words[chunk.offset : chunk.offset + len(chunk)]
 
 
 def duplicate_codes(contents: pa.ChunkedArray | LazyColumn) -> _Ints:
@@ -149,19 +144,7 @@ def merge_atomic_groups(groups: _Ints, duplicates: _Ints) -> _Ints:
     pairs = np.unique(np.stack([groups[has_both], duplicates[has_both] + num_groups], axis=1), axis=0)
     if not len(pairs):
         return atomic_groups
-    # Union-find by the smaller number, with path halving (Tarjan). Only duplicates that have a group get here.
-    parent = list(range(num_groups + int(duplicates.max()) + 1))
-
-    def root(node: int) -> int:
-        while parent[node] != node:
-            parent[node] = parent[parent[node]]
-            node = parent[node]
-        return node
-
-    for group, duplicate in pairs.tolist():
-        one, other = sorted((root(group), root(duplicate)))
-        parent[other] = one
-    roots = np.array([root(node) for node in range(len(parent))], np.int64)
+    roots = connected(pairs, num_groups + int(duplicates.max()) + 1)
     return np.where(atomic_groups >= 0, roots[atomic_groups], -1)
 
 

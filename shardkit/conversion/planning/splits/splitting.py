@@ -12,6 +12,7 @@ from fractions import Fraction
 import numpy as np
 import numpy.typing as npt
 
+from shardkit.conversion.planning.rows import run_starts
 from shardkit.errors import CallError
 from shardkit.options.parsing import MAX_RATIO_DECIMALS, MAX_RATIO_DENOMINATOR
 
@@ -83,7 +84,7 @@ def stratified_counts(
     if not len(hashes):
         return np.empty((0, len(ratios)), np.int64)
     ordered = labels[order]
-    starts = np.flatnonzero(np.concatenate(([True], ordered[1:] != ordered[:-1])))
+    starts = run_starts(ordered)
     counts = np.diff(starts, append=len(hashes))
     by_count = np.lexsort((hashes[order[starts]], counts))
     shares = np.empty((len(counts), len(ratios)), np.int64)

@@ -1,44 +1,25 @@
 """Finished shards: a shard's index is its done mark, names the plan that it was written from, and describes the shard.
 
-Each writer gives what the index of its shard says; one worker stores all of it as a file in the work folder, so that
-one worker publishes without reading all indexes. A row of the file is used while the shard and its index have the sizes
-that it names; otherwise, or without one, the index is read.
+A writer returns what the index of its shard says, so that one worker publishes without reading all indexes. It counts
+while the shard and its index have the sizes that it names; otherwise, and for the shards of earlier runs, the
+index is read.
 """
 
-import io
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
-import pyarrow.parquet as pq
 
-from shardkit import naming
 from shardkit.dataset.index.file import ShardSummary, indexed_labels, parse_index
 from shardkit.dataset.manifest import Index, Shard
 from shardkit.errors import DataError
 from shardkit.hashing import sha256_hex
 from shardkit.naming import ShardName
 from shardkit.options.words import convert_again
-from shardkit.parallel.run_token import Fence
 from shardkit.storage import TEMPORARY, Folder
 from shardkit.storage.concurrent_reads import read_many
-from shardkit.storage.retry import retried
-
-SUMMARIES = f"{naming.WORK_FOLDER}/shard-summaries.parquet"
-_DIGEST_KEY = b"shardkit.plan_digest"
-_SCHEMA = pa.schema(
-    [
-        pa.field("shard", pa.string()),  # as in the manifest, JSON
-        pa.field("index_bytes", pa.int64()),
-        pa.field("labels", pa.binary()),  # int32[m]
-        pa.field("label_counts", pa.binary()),  # int64[m]
-    ]
-)
-
-# A row of the file, which every engine encodes.
-SummaryRow = tuple[str, int, bytes, bytes]
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,48 +49,25 @@ class FinishedShard:
         )
         return cls.of(shard, index, raw)
 
-    def as_row(self) -> SummaryRow:
-        labels, counts = self.labels.astype("<i4").tobytes(), self.label_counts.astype("<i8").tobytes()
-        return self.shard.model_dump_json(), self.index_bytes, labels, counts
 
-
-def write_summaries(rows: Iterable[SummaryRow], plan_digest: str, fence: Fence) -> None:
-    """Add the shards that this run has written to those of earlier runs of the plan."""
-    known = dict.fromkeys([*_read_rows(fence.folder, plan_digest), *rows])
-    schema, out = _SCHEMA.with_metadata({_DIGEST_KEY: plan_digest.encode()}), io.BytesIO()
-    table = pa.Table.from_pylist([dict(zip(schema.names, row, strict=True)) for row in known], schema)
-    pq.write_table(table, out, compression="zstd")
-    fence.write(SUMMARIES, out.getvalue())
-
-
-def _read_rows(output: Folder, plan_digest: str) -> list[SummaryRow]:
-    if output.stat(SUMMARIES) is None:
-        return []
-    table = pq.ParquetFile(io.BytesIO(retried(lambda: output.read(SUMMARIES)))).read()  # see plan_file
-    if table.schema.metadata.get(_DIGEST_KEY) != plan_digest.encode():
-        return []
-    return list(zip(*(column.to_pylist() for column in table.columns), strict=True))
-
-
-def _summarised(output: Folder, plan_digest: str, num_bytes: Mapping[str, int]) -> dict[str, FinishedShard]:
-    """Return the shards of a plan whose rows fit the sizes of their files, by path."""
-    found = {}
-    for described, index_bytes, labels, counts in _read_rows(output, plan_digest):
-        shard = Shard.model_validate_json(described)
-        if (num_bytes.get(shard.path), num_bytes.get(shard.index.path)) == (shard.num_bytes, index_bytes):
-            arrays = np.frombuffer(labels, "<i4"), np.frombuffer(counts, "<i8")
-            found[shard.path] = FinishedShard(shard, index_bytes, *arrays)
-    return found
-
-
-def check_finished_shards(output: Folder, names: list[ShardName], plan_digest: str) -> list[FinishedShard]:
+def check_finished_shards(
+    output: Folder, names: Sequence[ShardName], plan_digest: str, written: Iterable[FinishedShard] = ()
+) -> list[FinishedShard]:
     """Check without reading the shards that each is of this plan and is there with its index.
 
-    The proof of a shard that a run of this plan has written is that both files have the sizes in its writer's summary.
-    For any other shard, its index is read: it names the plan, covers the shard, and the shard has its size.
+    The proof of a shard that this run has `written` is that both files have the sizes that its writer gave. For any
+    other shard, its index is read: it names the plan, covers the shard, and the shard has its size.
     """
-    done = finished_shards(output, names, plan_digest)
-    return [done.get(name) or check_finished_shard(output, name, plan_digest) for name in names]
+    there = {entry.name: entry.num_bytes for entry in output.scan()}
+    known = {
+        one.shard.path: one
+        for one in written
+        if (there.get(one.shard.path), there.get(one.shard.index.path)) == (one.shard.num_bytes, one.index_bytes)
+    }
+    others = [name for name in names if name.records not in known]
+    for one in read_many(lambda name: check_finished_shard(output, name, plan_digest), others):
+        known[one.shard.path] = one
+    return [known[name.records] for name in names]
 
 
 def check_finished_shard(output: Folder, name: ShardName, plan_digest: str) -> FinishedShard:
@@ -135,13 +93,12 @@ def find_finished_shard(output: Folder, name: ShardName, plan_digest: str) -> Fi
         return None
 
 
-def finished_shards(output: Folder, names: Iterable[ShardName], plan_digest: str) -> dict[ShardName, FinishedShard]:
-    """Return the shards that are done, by their summaries or else by their indexes."""
-    there = {entry.name: entry.num_bytes for entry in output.scan()}
+def finished_shards(output: Folder, names: Iterable[ShardName], plan_digest: str) -> set[ShardName]:
+    """Return the shards of a plan that are done, by their indexes."""
+    there = {entry.name for entry in output.scan()}
     listed = [name for name in names if name.records in there and name.index in there]
-    known = _summarised(output, plan_digest, there)
-    found = read_many(lambda name: known.get(name.records) or find_finished_shard(output, name, plan_digest), listed)
-    return {name: shard for name, shard in zip(listed, found, strict=True) if shard is not None}
+    found = read_many(lambda name: find_finished_shard(output, name, plan_digest), listed)
+    return {name for name, shard in zip(listed, found, strict=True) if shard is not None}
 
 
 def count_written(output: Folder, num_examples: Mapping[ShardName, int], bytes_per_image: float | None = None) -> int:

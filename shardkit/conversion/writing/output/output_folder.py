@@ -84,7 +84,9 @@ def _foreign_file(folder: Folder, name: str, exports: AbstractSet[str]) -> str |
 
 def _named(output: Folder, manifest: Manifest | None) -> set[str]:
     """Return what the manifest, the plan and the list of an interrupted removal name."""
-    named = {name for shard in plan_file.planned_shard_names(output) for name in (shard.records, shard.index)}
+    planned = plan_file.find_planned(output)
+    shards = () if planned is None else planned.shard_counts
+    named = {name for shard in shards for name in (shard.records, shard.index)}
     if manifest is not None:
         named.update(path for _, shard in manifest.shards() for path in (shard.path, shard.index.path))
     if output.stat(REMOVING) is not None:
