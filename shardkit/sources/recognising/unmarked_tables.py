@@ -63,7 +63,7 @@ def open_table(opening: Opening) -> Source:
 def _open_table(opening: Opening, endings: tuple[str, ...]) -> Source:
     folder, options = opening.folder, opening.options
     if opening.file is not None:
-        found = open_tables_in(folder, [opening.file], options)
+        found = open_tables_in(folder, [opening.file], options, is_file=True)
         if opening.file.lower().endswith(TEXT_ENDINGS):  # lists have numbers, and the names are beside them
             found = _with_names(opening, found)
         return source_of(opening, found)

@@ -75,7 +75,7 @@ def test_images_of_equal_names_are_looked_up_in_the_folder_of_the_split(tmp_path
 
 # name: lines of train.txt next to CATS, and what the refusal says
 BAD = {
-    "boxes": (["cat/1.jpg 10,20,30,40,0", "cat/2.jpg 1,2,3,4,1"], "may be the image column"),
+    "boxes": (["cat/1.jpg 10,20,30,40,0", "cat/2.jpg 1,2,3,4,1"], "has a usual name for image paths"),
     "boxes with names": (["cat/1.jpg,10,20,30,40,cat", "dog/3.jpg,1,2,3,4,dog"], "has a usual name for labels"),
     "attributes": (["cat/1.jpg -1 1 1", "cat/2.jpg 1 1 1"], "has a usual name for labels"),
     "several fields before the path": (["1 7 cat/1.jpg", "2 8 dog/3.jpg"], "has a usual name for labels"),

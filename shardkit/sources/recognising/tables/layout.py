@@ -1,8 +1,8 @@
 """Find how a table of images is read: the roles of its columns, and where the images are."""
 
-import posixpath
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import cast
 
 from shardkit.errors import DataError
@@ -17,10 +17,11 @@ from shardkit.sources.formats.tables.opening import open_table_file, read_prefix
 from shardkit.sources.formats.tables.parquet_files import ParquetFile
 from shardkit.sources.formats.tables.records import Record, TableFile, enumerated
 from shardkit.sources.listing import below
-from shardkit.sources.name_index import UPLOAD_PREFIX, NameIndex, uploaded_name, without_link, written_path
+from shardkit.sources.name_index import NameIndex, without_link, written_path
 from shardkit.sources.options import SourceOptions
 from shardkit.sources.readings.values import Column, Images, LabelKind, Labels, Listed, Reading
-from shardkit.sources.recognising.tables.places import Placement, Places, is_file
+from shardkit.sources.recognising.claims.image_names import is_file as file_exists
+from shardkit.sources.recognising.tables.places import Placement, Places, names_near
 from shardkit.sources.recognising.tables.roles import find_columns
 from shardkit.sources.walking import join, parent_of
 from shardkit.storage import Folder, open_folder
@@ -85,8 +86,6 @@ class FoundTables:
         matches = {one.match for one in places}
         match = matches.pop() if len(matches) == 1 else None
         strip = tuple(dict.fromkeys(text for one in places for text in one.strip))
-        if match is None and self._are_uploads():
-            strip += (f"~^{UPLOAD_PREFIX.pattern}",)
         files = tuple(join(above, file.path) for file in self.files)
         base, bases = places[0].base, {path: one.base for path, one in zip(files, places, strict=True)}
         if len({*bases.values()}) == 1:
@@ -94,14 +93,6 @@ class FoundTables:
         elif all(one.base == parent_of(file.path) for file, one in zip(self.files, places, strict=True)):
             base, bases = ".", {}
         return Column((), files, key, between, match, "" if bases else base, bases, strip)
-
-    def _are_uploads(self) -> bool:
-        """Return whether the names of images begin as those of uploaded files do, and the images' own names do not."""
-        values = (record.values[self.columns.image] for record in read_prefix(self.files[0]))
-        names = [posixpath.basename(written_path(str(value))) for value in values if value not in (None, "")]
-        are_like = bool(names) and all(map(uploaded_name, names))
-        folder = self.placements[0].folder
-        return are_like and not any(uploaded_name(path) for path in NameIndex(folder).find_all(names[0]))
 
 
 def relative(tree: Folder, folder: Folder) -> str:
@@ -118,8 +109,11 @@ def open_tables_in(
     *,
     splits: Sequence[str | None] = (),
     source: str | None = None,
+    is_file: bool = False,
 ) -> FoundTables:
     """Decide how to read tables in a folder, which may be an archive, from the first 1,000 records of each.
+
+    If the only table is SOURCE itself (`is_file`), images are also searched beside its folder.
 
     All records are read once to find the common parent of absolute paths, the types of further columns, and whether
     numbers are classes.
@@ -135,24 +129,17 @@ def open_tables_in(
     pairs = zip(files, prefixes, strict=True)
     prefix = [record for file, some in pairs for record in _in_order(some, file.columns, first.columns)]
 
-    known: dict[tuple[int, int], Placement | None] = {}
-
-    def place(column: int, number: int = 0, *, counting: bool = True) -> Placement | None:
-        if (column, number) not in known:
-            file = files[number]
-            at = file.columns.index(first.columns[column])
-            texts = [text for record in prefixes[number] if (text := _path(record.values[at]))]
-            found_by = Places(folder, file.path, options)
-            known[column, number] = (
-                found_by.place(texts, lambda: _paths(files, column), counting=counting) if texts else None
-            )
-        return known[column, number]
-
     def read_all(wanted: frozenset[int]) -> Iterator[Record]:
         return _read_all(files, wanted)
 
-    columns = find_columns(first, prefix, options, read_all, place=place, source=source)
-    places = [place(columns.image, i, counting=False) for i in range(len(files))]
+    near = partial(names_near, folder, options, is_file=is_file)
+    columns = find_columns(first, prefix, options, read_all, near=near, source=source)
+    places: list[Placement | None] = []
+    for file, some in zip(files, prefixes, strict=True):
+        at = file.columns.index(first.columns[columns.image])
+        texts = [text for record in some if (text := _path(record.values[at]))]
+        found_by = Places(folder, file.path, options, is_file)
+        places.append(found_by.place(texts, lambda: _paths(files, columns.image)) if texts else None)
     for one, file in zip(places, files, strict=True):
         if one is None:
             column = first.columns[columns.image]
@@ -162,7 +149,7 @@ def open_tables_in(
             msg = f"{file.url}: its images are not below {places[0].folder.url}, like those of {first.url}; "
             raise DataError(f"{msg}give this table alone as SOURCE")
     found = tuple(one for one in places if one is not None)
-    if options.image_column and len(files) == 1 and not found[0].files:
+    if options.image_column and len(files) == 1 and not found[0].is_found:
         found = (_described(first, columns.image, found[0]),)
     return FoundTables(files, columns, found, tuple(splits))
 
@@ -219,7 +206,7 @@ def _finder(folder: Folder) -> FindImages:
 
     def find(text: str) -> list[str]:
         path = written_path(text)
-        return [path] if not relative_path_problem(path) and is_file(folder, path) else index.find_all(text)
+        return [path] if not relative_path_problem(path) and file_exists(folder, path) else index.find_all(text)
 
     return find
 
