@@ -65,6 +65,11 @@ class NamingFile:
         return max(set(forms), key=forms.count)
 
     @property
+    def named(self) -> dict[str, Found]:
+        """The images by what the file calls them."""
+        return {str(self.rows[i][self.column]): one for i, one in self.found.items()}
+
+    @property
     def agreement(self) -> tuple[int, int]:
         """The number of images that are named, and the number of parts of their paths."""
         return len(self.found), sum(one.num_parts for one in self.found.values())

@@ -5,6 +5,7 @@ written on another machine lead nowhere, and only their ends are those of images
 """
 
 import contextlib
+import functools
 import posixpath
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -37,6 +38,7 @@ from shardkit.storage import STORES, Folder, LocalFolder, RemoteFolder, open_fol
 _NUM_LOOKED_UP = 100  # images of the first records that are looked up; usually the first one exists
 _MAX_SHOWN = 3  # folders
 _MAX_COMMANDS = 4  # of a refusal
+_MAX_BEGINS = 20  # different beginnings of paths that are taken off
 # Folders beside that of the table may belong to another dataset, so that only these names are searched.
 _FOR_IMAGES = re.compile(
     r"((train|test|val|valid|validation|all|raw)[_-]?)?(images?|imgs?|photos?|pictures?|jpe?gs?|pngs?|jpegimages)"
@@ -74,15 +76,14 @@ def naming_of(found: Mapping[str, Found], above: str = "") -> Naming:
             num = min(one.num_parts, len(own))
             begins["/".join(parts[:-num]) or "/" * (len(parts) > num)] = None
             bases["/".join(own[:-num])] = None
-    shared: list[str] | None = None
-    for begin in begins:
-        shared = begin.split("/") if shared is None else common_parts(shared, begin.split("/"))
-    old = "/".join(shared or []) or "/" * all(begin.startswith("/") for begin in begins)
-    strip: tuple[str, ...] = (f"{old}=",) if old else ()
+    shared = functools.reduce(common_parts, [begin.split("/") for begin in begins] or [[]])
+    old = "/".join(shared) or "/" * all(begin.startswith("/") for begin in begins)
+    several = [*begins, old] if len(begins) <= _MAX_BEGINS else [old]
+    strip = tuple(f"{begin}=" for begin in sorted(dict.fromkeys(several), key=len, reverse=True) if begin)
     are_exact = all(posixpath.basename(path) == _parts(text)[-1] for text, one in found.items() for path in one.paths)
     if found and all(one.is_upload for one in found.values()):
         strip += (f"~^{UPLOAD_PREFIX.pattern}",)
-    is_path = len(bases) == 1 and are_exact and [*begins] == [old]
+    is_path = len(bases) == 1 and are_exact and len(begins) == 1
     return Naming("path" if is_path else None, [*bases], strip)
 
 
