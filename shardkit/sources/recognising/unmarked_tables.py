@@ -13,17 +13,17 @@ from shardkit.layouts import LAYOUTS
 from shardkit.naming import printable
 from shardkit.refusals import UnrecognisedError
 from shardkit.sources.context import Opening
+from shardkit.sources.engine.labels.reading import INDICATORS, word_of
 from shardkit.sources.engine.opening import open_reading
 from shardkit.sources.engine.prefixes import shared_folder
 from shardkit.sources.engine.split_columns import split_of_file
 from shardkit.sources.formats.column_names import LABEL_COLUMNS, LIKELY_LABEL_COLUMNS, named_like
-from shardkit.sources.formats.tables.opening import open_list_files, open_table_file, read_prefix
+from shardkit.sources.formats.tables.opening import open_list_files, read_prefix
 from shardkit.sources.formats.tables.text_files import TEXT_ENDINGS, open_names
 from shardkit.sources.known.finding import find_known, open_known
 from shardkit.sources.known.refused import refusal_of_known
 from shardkit.sources.listing import Source
 from shardkit.sources.name_index import written_path
-from shardkit.sources.options import SourceOptions
 from shardkit.sources.readings.values import Column, Images, Labels, Reading
 from shardkit.sources.recognising.claims.collecting import NamingFile, naming_files
 from shardkit.sources.recognising.claims.image_names import ImageNames
@@ -32,12 +32,11 @@ from shardkit.sources.recognising.folders.class_folders import label_folders, op
 from shardkit.sources.recognising.folders.split_folders import splits_of
 from shardkit.sources.recognising.split_lists import own_columns, several_lists, without_whole
 from shardkit.sources.recognising.tables.layout import FoundTables, open_tables_in, relative
-from shardkit.sources.walking import file_or_folder, folders_in, is_image, join
+from shardkit.sources.walking import folders_in, is_image
 from shardkit.storage import Folder, open_folder
 
 _USUAL_LABELS = (*LABEL_COLUMNS, *LIKELY_LABEL_COLUMNS)
 _MAX_SHOWN = 3
-_ROBOFLOW, _ROBOFLOW_IMAGE = "_classes.csv", "filename"
 
 
 class IsReadWithout(Exception):  # noqa: N818 - no error: the source is opened again without them
@@ -138,8 +137,13 @@ def tables_of(folder: Folder, excluded: str | None, *, is_explicit: bool = False
     """Return the tables in a folder that say what its images are; those in folders below if it has none itself."""
     names = ImageNames(folder, excluded)
     files = [one for one in naming_files(folder, excluded, names) if one.file is not None]
-    may_be_classes = len(label_folders(folder, "", excluded)) > 1
-    found = [one for one in files if (one.others if is_explicit else _has_labels(one, must_be_usual=may_be_classes))]
+    folders = label_folders(folder, "", excluded)
+    are_splits = len(splits_of(folders)) == len(folders)
+    found = [
+        one
+        for one in files
+        if (one.others if is_explicit else _has_labels(one, may_be_classes=len(folders) > 1, are_splits=are_splits))
+    ]
     # A list of one split may repeat folders, and that of another one says more.
     alike = {tuple(one.titles) for one in found if split_of_file(one.path)}
     rest = [one for one in files if split_of_file(one.path) and tuple(one.titles) in alike and not _is_form(one)]
@@ -148,12 +152,14 @@ def tables_of(folder: Folder, excluded: str | None, *, is_explicit: bool = False
     return here or (found if is_explicit or len(folders_in(folder)) > 1 else [])  # the only folder is opened alone
 
 
-def _has_labels(one: NamingFile, *, must_be_usual: bool) -> bool:
+def _has_labels(one: NamingFile, *, may_be_classes: bool, are_splits: bool) -> bool:
     labels = own_columns(one)
-    titles = [one.titles[i] for i in labels]
-    return (
-        not _is_form(one) and one.may_be_labels(labels) and bool(not must_be_usual or named_like(titles, _USUAL_LABELS))
-    )
+    if _is_form(one) or not one.may_be_labels(labels):
+        return False
+    # Roboflow's _classes.csv in each folder of a split has a column of 0 and 1 for each class.
+    words = {word_of(row[i]) for row in one.rows for i in labels}
+    are_marks = are_splits and len(labels) > 1 and words <= INDICATORS.keys()
+    return not may_be_classes or are_marks or bool(named_like([one.titles[i] for i in labels], _USUAL_LABELS))
 
 
 def _is_form(one: NamingFile) -> bool:
@@ -191,31 +197,6 @@ def open_tables(opening: Opening, tables: Sequence[NamingFile]) -> Source:
         raise UnrecognisedError(f"{opening.url}: {shown} all name images, and differ in what they say")
     found = open_tables_in(folder, paths, options, splits=[*splits.values()])
     return source_of(opening, _with_names(opening, found))
-
-
-def open_roboflow_classes(folder: Folder, options: SourceOptions) -> FoundTables | None:
-    """Open Roboflow's multi-label export: ``_classes.csv`` in each split folder, with a column of 0 and 1 a class.
-
-    None if there is no such file.
-    """
-    splits = {join(name, _ROBOFLOW): split for name, split in splits_of(folders_in(folder)).items()}
-    splits = {path: split for path, split in splits.items() if file_or_folder(folder, path) is not None}
-    if not splits:
-        return None
-    columns = open_table_file(folder, next(iter(splits)), options).columns
-    if _ROBOFLOW_IMAGE in columns and not options.label_columns:
-        labels = tuple(name for name in columns if name not in {_ROBOFLOW_IMAGE, ""})
-        options = replace(options, image_column=_ROBOFLOW_IMAGE, label_columns=labels)
-    found = open_tables_in(folder, [*splits], options, splits=[*splits.values()])
-    for file in found.files:
-        for record in read_prefix(file):  # other values would become classes
-            for name, value in zip(file.columns, record.values, strict=True):
-                if name in options.label_columns and str(value).strip() not in {"0", "1"}:
-                    msg = (
-                        f"{file.url}: line {record.line} has {value!r} for the class {name!r}; it is 0 or 1: correct it"
-                    )
-                    raise DataError(msg)
-    return found
 
 
 def _splits_of(paths: Sequence[str]) -> dict[str, str | None]:
