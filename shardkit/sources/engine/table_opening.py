@@ -1,7 +1,8 @@
 """Open the tables of a fact: find the column that names images, and how; decide what labels are."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from itertools import islice
 from typing import Any, cast
 
@@ -21,7 +22,7 @@ from shardkit.sources.formats.column_names import IMAGE_COLUMNS, LIKELY_IMAGE_CO
 from shardkit.sources.formats.tables.json_files import JsonTable
 from shardkit.sources.formats.tables.line_files import JoinedTable, LineFile, open_separated
 from shardkit.sources.formats.tables.opening import column_index, open_table_file, read_prefix
-from shardkit.sources.formats.tables.records import Record, TableFile
+from shardkit.sources.formats.tables.records import Record, TableFile, records_of
 from shardkit.sources.name_index import written_path
 from shardkit.sources.options import SourceOptions
 from shardkit.sources.readings.values import Column, Labels, Listed
@@ -182,16 +183,7 @@ class TableOpening:
     ) -> Columns:
         file = files[0]
 
-        def read_all(wanted: frozenset[int]) -> Iterator[Record]:
-            for one in files:
-                at = {i: one.columns.index(name) for i, name in enumerate(file.columns) if name in one.columns}
-                for record in one.all_records(frozenset(at[i] for i in wanted)):
-                    if record.problem is not None:
-                        yield record
-                        continue
-                    values = [record.values[at[i]] if i in at else None for i in range(len(file.columns))]
-                    yield record._replace(values=values)
-
+        read_all = partial(records_of, files)
         reading = self.at.reading
         chosen = tuple(column_index(file, name) for name in origin.column)
         split = group = None

@@ -1,6 +1,6 @@
 """Find how a table of images is read: the roles of its columns, and where the images are."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import cast
@@ -15,7 +15,7 @@ from shardkit.sources.engine.joined_names import FindImages, JoinedNames, join_n
 from shardkit.sources.formats.tables.json_files import JsonTable
 from shardkit.sources.formats.tables.opening import open_table_file, read_prefix
 from shardkit.sources.formats.tables.parquet_files import ParquetFile
-from shardkit.sources.formats.tables.records import Record, TableFile, enumerated
+from shardkit.sources.formats.tables.records import TableFile, enumerated, records_of
 from shardkit.sources.listing import below
 from shardkit.sources.name_index import NameIndex, without_link, written_path
 from shardkit.sources.options import SourceOptions
@@ -126,12 +126,11 @@ def open_tables_in(
         if isinstance(first, JoinedNames):
             files, prefixes = (first,), [read_prefix(first)]
             options = replace(options, image_column=first.columns[-1])
-    pairs = zip(files, prefixes, strict=True)
-    prefix = [record for file, some in pairs for record in _in_order(some, file.columns, first.columns)]
-
-    def read_all(wanted: frozenset[int]) -> Iterator[Record]:
-        return _read_all(files, wanted)
-
+    # The first records of each table, with their values in the order of the first one's columns.
+    orders = [[file.columns.index(name) for name in first.columns] for file in files]
+    pairs = zip(orders, prefixes, strict=True)
+    prefix = [one._replace(values=[one.values[i] for i in order]) for order, some in pairs for one in some]
+    read_all = partial(records_of, files)
     near = partial(names_near, folder, options, is_file=is_file)
     columns = find_columns(first, prefix, options, read_all, near=near, source=source)
     places: list[Placement | None] = []
@@ -174,24 +173,6 @@ def _types(file: TableFile) -> object:
     return dict(zip(file.columns, file.arrow_types, strict=True)), classes
 
 
-def _read_all(files: Sequence[TableFile], wanted: frozenset[int]) -> Iterator[Record]:
-    """Yield the records of all files, with columns in the order of the first one's."""
-    names = files[0].columns
-    for file in files:
-        there = frozenset(file.columns.index(names[i]) for i in wanted)
-        yield from _in_order(file.all_records(there), file.columns, names)
-
-
-def _in_order(records: Iterable[Record], names: tuple[str, ...], wanted: tuple[str, ...]) -> Iterator[Record]:
-    """Yield records of a table with columns `names`, with their values in the order `wanted`."""
-    if names == wanted:
-        yield from records
-        return
-    at = [names.index(name) for name in wanted]
-    for record in records:
-        yield record if record.problem is not None else record._replace(values=[record.values[i] for i in at])
-
-
 def _described(file: TableFile, column: int, placement: Placement) -> Placement:
     """Return where the images are whose names begin with the values of a column; the same if there are none."""
     if not any(described_images(placement.folder, values_of(file, column)).values()):
@@ -218,6 +199,6 @@ def _path(value: object) -> str | None:
 
 
 def _paths(files: Sequence[TableFile], column: int) -> Iterator[str]:
-    for record in _read_all(files, frozenset({column})):
+    for record in records_of(files, frozenset({column})):
         if record.problem is None and (path := _path(record.values[column])):
             yield path
