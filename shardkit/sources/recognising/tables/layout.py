@@ -133,24 +133,21 @@ def open_tables_in(
     read_all = partial(records_of, files)
     near = partial(names_near, folder, options, is_file=is_file)
     columns = find_columns(first, prefix, options, read_all, near=near, source=source)
-    places: list[Placement | None] = []
+    places: list[Placement] = []
     for file, some in zip(files, prefixes, strict=True):
-        at = file.columns.index(first.columns[columns.image])
+        column = first.columns[columns.image]
+        at = file.columns.index(column)
         texts = [text for record in some if (text := _path(record.values[at]))]
-        found_by = Places(folder, file.path, options, is_file)
-        places.append(found_by.place(texts, lambda: _paths(files, columns.image)) if texts else None)
-    for one, file in zip(places, files, strict=True):
-        if one is None:
-            column = first.columns[columns.image]
+        if not texts:
             msg = f"{file.url}: column {column!r} holds no path in the first records; name another one with "
             raise DataError(f"{msg}{named('image_column')}")
-        if places[0] is not None and one.folder.url != places[0].folder.url:
+        places.append(Places(folder, file.path, options, is_file).place(texts, lambda: _paths(files, columns.image)))
+        if places[-1].folder.url != places[0].folder.url:
             msg = f"{file.url}: its images are not below {places[0].folder.url}, like those of {first.url}; "
             raise DataError(f"{msg}give this table alone as SOURCE")
-    found = tuple(one for one in places if one is not None)
-    if options.image_column and len(files) == 1 and not found[0].is_found:
-        found = (_described(first, columns.image, found[0]),)
-    return FoundTables(files, columns, found, tuple(splits))
+    if options.image_column and len(files) == 1 and not places[0].is_found:
+        places = [_described(first, columns.image, places[0])]
+    return FoundTables(files, columns, tuple(places), tuple(splits))
 
 
 def _with_equal_columns(files: list[TableFile]) -> tuple[TableFile, ...]:
