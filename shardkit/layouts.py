@@ -88,10 +88,9 @@ _ROWS = (
         "list",
         ("lists", "numbered lists"),
         "`train.txt`, `val.txt`, … that name images, with or without labels; see [Lists](tables.md#lists)",
-        open="sources.recognising.lists.opening_lists:open_lists",
-        recognise="sources.recognising.lists.opening_lists:is_well_known",
-        recognise_last="sources.recognising.lists.opening_lists:is_lists",
-        options=("root", "label_columns"),
+        open="sources.recognising.unmarked_tables:open_lists",
+        recognise="sources.recognising.unmarked_tables:is_well_known",
+        options=("root", "path_prefix", *_OF_TABLES),
         endings=(".txt", ".lst"),
     ),
     LayoutSpec(

@@ -44,7 +44,7 @@ from shardkit.sources.recognising.unmarked_folders import open_unmarked_folder
 from shardkit.sources.recognising.unmarked_tables import IsReadWithout
 from shardkit.sources.recognising.wrapped_source import NotedSource, from_top, innermost, with_archive_problems
 from shardkit.sources.repeated_boxes import WithoutRepeatedBoxes
-from shardkit.sources.walking import children, is_folder, join, listing_once
+from shardkit.sources.walking import children, join, listing_once
 from shardkit.storage import Folder, open_folder, os_errors_as
 
 _OF_PACKED = {"extracted", "hf-parquet", "tfrecord", "webdataset"}  # layouts without archives of trees
@@ -98,8 +98,7 @@ def open_source(
         raise
     if options.drop_repeated_boxes:
         source = WithoutRepeatedBoxes(source.folder, source)
-    globs += left_out
-    return IgnoringSource(source.folder, source, globs, left_out) if globs else source
+    return IgnoringSource(source.folder, source, globs + left_out, left_out) if globs or left_out else source
 
 
 def _recognised(
@@ -120,8 +119,8 @@ def _recognised(
         if is_unasked(options):
             raise with_offers(error, _of_file(opening) if is_one else opening) from error
         raise
-    found, asked = innermost(source), opening
-    if isinstance(found, ReadingSource):
+    asked = opening
+    if isinstance(found := innermost(source), ReadingSource):
         # SOURCE may be a file in the folder that its paths start at.
         is_file = opening.folder.url.startswith(f"{found.tree.url.rstrip('/')}/")
         top = found.tree if is_file else _top(found.tree, opening.folder)
@@ -175,10 +174,7 @@ def _open_without_others(
             left_out += tuple(map(IgnoreGlob, found.globs))
             remark += f"; {', '.join(printable(glob[1:]) for glob in found.globs)} {found.why}"
             continue
-        if remark:
-            tree = _top(source.folder, opening.folder)
-            outside = _outside(tree, source.folder, left_out)
-            source = NotedSource(source.folder, source, remark, tree, outside, "which is not read")
+        source = NotedSource(source.folder, source, remark) if remark else source
         return source, left_out
 
 
@@ -186,13 +182,6 @@ def _top(folder: Folder, given: Folder) -> Folder:
     """Return the tree that a source's folder is in: its archive, or the folder that the user gave."""
     inner = folder.inner if isinstance(folder, FilteredFolder) else folder
     return replace(inner, root="") if isinstance(inner, ArchiveFolder | MountedFolder) else given
-
-
-def _outside(tree: Folder, folder: Folder, left_out: tuple[IgnoreGlob, ...]) -> tuple[str, ...]:
-    """Return the folders that are left out of a tree and are not in the folder that is the source."""
-    above = f"{folder.above}/" if isinstance(folder, FilteredFolder) and folder.above else ""
-    paths = [glob.text.strip("/") for glob in left_out if glob.text.endswith("/")]
-    return tuple(path for path in paths if not path.startswith(above) and is_folder(tree, path))
 
 
 def _open_one(unpacker: Unpacker, opening: Opening, globs: tuple[IgnoreGlob, ...]) -> Source:
@@ -209,15 +198,13 @@ def _open_one(unpacker: Unpacker, opening: Opening, globs: tuple[IgnoreGlob, ...
         if layout is None and (archive := only_archive(folder, is_hidden)):
             url = join(url.rstrip("/"), archive)
             return _open_one(unpacker, replace(opening, folder=open_folder(url), url=url), globs)
-        tree = (
-            folder
-            if layout in _OF_PACKED
-            else with_archives(folder, unpacker, is_hidden, opens_shards=layout == "unlabelled")
-        )
+        tree = folder
+        if layout not in _OF_PACKED:
+            tree = with_archives(folder, unpacker, is_hidden, opens_shards=layout == "unlabelled")
         if not isinstance(tree, MountedFolder):
             return _open_tree(tree, opening, globs)
         source = _open_tree(tree if excluded is None else tree.without(excluded), opening, globs)
-        return NotedSource(source.folder, source, f"; with what is in {unpacked_names(tree)}", source.folder)
+        return NotedSource(source.folder, source, f"; with what is in {unpacked_names(tree)}")
     name = url.rstrip("/").rpartition("/")[2]
     of_file = _of_file(opening)
     parent = of_file.folder if of_file.paths else open_folder(url.rstrip("/").rpartition("/")[0] or "/")
@@ -259,19 +246,16 @@ def _open_tree(tree: Folder, opening: Opening, globs: tuple[IgnoreGlob, ...]) ->
             for other, note in without_wrappers(_hiding(tree, globs), opening.excluded):
                 with contextlib.suppress(CallError, DataError, IsReadWithout):
                     source = _open_as_it_is(other, opening, globs)
-                    return NotedSource(source.folder, source, note, source.folder)
+                    return NotedSource(source.folder, source, note)
         raise
 
 
 def _open_as_it_is(tree: Folder, opening: Opening, globs: tuple[IgnoreGlob, ...]) -> Source:
-    source = _open_folder(replace(opening, folder=_hiding(tree, globs, _above(tree))))
+    above = tree.root if isinstance(tree, ArchiveFolder | MountedFolder) else ""
+    source = _open_folder(replace(opening, folder=_hiding(tree, globs, above)))
     inner = source.folder.inner if isinstance(source.folder, FilteredFolder) else source.folder
     archive = inner if isinstance(inner, ArchiveFolder | MountedFolder) else tree
     return with_archive_problems(source, archive) if isinstance(archive, ArchiveFolder | MountedFolder) else source
-
-
-def _above(tree: Folder) -> str:
-    return tree.root if isinstance(tree, ArchiveFolder | MountedFolder) else ""
 
 
 def _archive_root(archive: Folder, options: SourceOptions) -> Folder:

@@ -91,7 +91,7 @@ class _Walk:
 class NamedImages(Collection[str]):
     """A set of keys that answers whether it contains one; iterating over it yields one key of each folder.
 
-    It takes eight bytes for each key. With hashes of 64 bits, about one in 10**13 images that no list names is taken
+    It takes eight bytes for each key. With hashes of 64 bits, about one in 10**13 images that no record names is taken
     for a named one. The set is used only to count and compare images.
     """
 

@@ -146,7 +146,7 @@ READ = {
             ("images/Abyssinian_1.jpg", "train", "Abyssinian"),
             ("images/american_bulldog_10.jpg", "test", "american_bulldog"),
         ],
-        {"image in images/ that no list names": 1},
+        {"image in images/ that no record names": 1},
     ),
     # https://github.com/tensorflow/datasets/blob/master/tensorflow_datasets/image_classification/caltech_birds.py
     "CUB-200-2011": (
@@ -267,7 +267,7 @@ READ = {
             ),
             ("val_256/Places365_val_00000001.jpg", "validation", "apartment_building/outdoor"),
         ],
-        {"image in test_256/ that no list names": 1},
+        {"image in test_256/ that no record names": 1},
     ),
     # https://github.com/pytorch/vision/blob/main/torchvision/datasets/celeba.py
     "CelebA": (

@@ -1,6 +1,5 @@
 """Lists of images: each list stands for one value."""
 
-import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import NamedTuple
@@ -12,13 +11,13 @@ from shardkit.sources.engine.facts import Fact, Values, once
 from shardkit.sources.engine.images import ImagePaths
 from shardkit.sources.engine.matching import ImageNames, Matching, Strip
 from shardkit.sources.file_names import encodable_path
-from shardkit.sources.formats.list_fields import read_fields
-from shardkit.sources.formats.tables.opening import column_index, open_table_with
+from shardkit.sources.formats.tables.line_files import LineFile
+from shardkit.sources.formats.tables.opening import column_index, open_table_file
 from shardkit.sources.formats.tables.records import TableFile
+from shardkit.sources.formats.tables.text_files import open_names
 from shardkit.sources.listing import ListingRow, RecordProblem, rejected_row
 from shardkit.sources.options import SourceOptions
 from shardkit.sources.unlisted_images import NamedImages
-from shardkit.sources.walking import join
 from shardkit.storage import Folder
 
 
@@ -35,36 +34,27 @@ class ListLine(NamedTuple):
 class OfLists:
     """Values of lists by key: each list stands for one."""
 
-    folder: Folder  # the folder that the lists' paths start at
-    lists: tuple[tuple[str, str], ...]
-    tables: tuple[TableFile, ...]  # the lists as tables, if they are some
-    key: str  # the column of names in tables
+    lists: tuple[tuple[TableFile, str], ...]  # the lists as tables, and their values
+    key: str  # the column of names
     matching: Matching
     strip: Strip
     rest: str | None  # value of the images in no list; None if they have none
     images: ImagePaths
     # Folders that the names in some lists start at, by their paths, instead of that of `matching`
     bases: Mapping[str, str] = field(default_factory=dict)
-    expression: str = ""  # regular expression of lines, whose group `image` is the name; '' if all of the line is
 
     def lines(self) -> Iterator[ListLine]:
-        for file, (path, value) in zip(self.tables, self.lists, strict=False):
+        for file, value in self.lists:
             column = file.columns.index(self.key)
             for record in file.all_records(frozenset({column})):
-                if record.problem is None and record.values[column] not in (None, ""):
-                    yield ListLine(path, record.line, str(record.values[column]), value)
-        for path, value in () if self.tables else self.lists:
-            for fields in read_fields(self.folder, path, "\n"):
-                text = fields.values[0]
-                if not text.startswith("#"):
-                    found = re.fullmatch(self.expression, text) if self.expression else None
-                    yield ListLine(path, fields.line, found["image"] if found else text, value)
+                text = record.problem or record.values[column]
+                if text not in (None, ""):
+                    yield ListLine(file.path, record.line, str(text), value)
 
     def values(self, folder: Folder) -> Values:
-        stamps = [
-            self.folder.stat(path) for path, _ in self.lists
-        ]  # a list may have changed since this process read it
-        identity = f"lists: {self.lists} {self.matching} {self.bases} {stamps}"
+        # A list may have changed since this process read it.
+        paths = [(file.url, file.folder.stat(file.path), value) for file, value in self.lists]
+        identity = f"lists: {paths} {self.matching} {self.bases}"
         found: dict[str, str] = once(folder, identity, lambda: self._read(folder))
         return lambda key: found.get(key, self.rest)
 
@@ -88,13 +78,16 @@ class OfLists:
             other = found.get(key) if key else None
             if key and other and other.value != line.value:
                 msg = (
-                    f"{join(self.folder.url, line.path)}, line {line.line}: {printable(line.text)!r} is in "
+                    f"{self._url(line.path)}, line {line.line}: {printable(line.text)!r} is in "
                     f"{printable(other.path)}, too (line {other.line}); leave it in one of them"
                 )
                 raise DataError(msg)
             if key:
                 found.setdefault(key, line)
         return {key: line.value for key, line in found.items()}
+
+    def _url(self, path: str) -> str:
+        return next(file.url for file, _ in self.lists if file.path == path)
 
 
 def lines_without_image(folder: Folder, facts: Iterable[Fact]) -> Iterator[ListingRow]:
@@ -114,8 +107,12 @@ def row_without_image(line: ListLine) -> ListingRow:
     return rejected_row(RecordProblem(name, MISSING, encodable_path(message)), line.value)
 
 
-def open_list(folder: Folder, path: str, key: str) -> TableFile:
-    """Open a list as a table with a column of names."""
-    file = open_table_with(folder, path, (key,), SourceOptions(image_column=key))
+def open_list(folder: Folder, path: str, key: str, expression: str) -> TableFile:
+    """Open a list as a table with a column of names; '' if all of a line is one, or the group `image` of it."""
+    if expression:
+        return LineFile.open(folder, path, expression)
+    if not key:
+        return open_names(folder, path)
+    file = open_table_file(folder, path, SourceOptions(image_column=key))
     column_index(file, key)
     return file

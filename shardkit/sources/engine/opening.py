@@ -30,6 +30,7 @@ from shardkit.sources.engine.source import ReadingSource
 from shardkit.sources.engine.table_opening import NUM_SAMPLED, TableOpening
 from shardkit.sources.engine.tables import OfTables, TableDriver
 from shardkit.sources.formats.registry import BOX_TABLE, FORMATS, IMAGE_FORMATS, NAMES
+from shardkit.sources.formats.tables.text_files import IMAGE
 from shardkit.sources.ignoring.filtered_folder import IgnoreGlob
 from shardkit.sources.readings.values import (
     STATED,
@@ -231,18 +232,17 @@ class _Binding(Binding):
             return None
         if label.origin.rest is not None:  # the folders enumerate
             return None
-        return TableDriver(self._columns(label.origin, "label").tables)
+        return TableDriver(self._columns(label.origin, "label").tables, self.is_whole)
 
     def _lists(self, origin: Listed) -> OfLists:
         for path in origin.lists:
             check_file(self.tree, path)
-        tables = tuple(open_list(self.tree, path, origin.names) for path in origin.lists if origin.names)
         matching = Matching(origin.match or "path", origin.fold, origin.base)
-        strip, rest = Strip.parse(origin.strip), origin.rest
-        pairs = (*origin.lists.items(),)
-        lists = OfLists(
-            self.tree, pairs, tables, origin.names, matching, strip, rest, self.images, origin.bases, origin.lines
+        strip, rest, key = Strip.parse(origin.strip), origin.rest, origin.names or IMAGE
+        pairs = (
+            (open_list(self.tree, path, origin.names, origin.lines), value) for path, value in origin.lists.items()
         )
+        lists = OfLists((*pairs,), key, matching, strip, rest, self.images, origin.bases)
         if origin.match is not None:
             return lists
         texts = {"": [strip.of(line.text) for line in islice(lists.lines(), NUM_SAMPLED)]}

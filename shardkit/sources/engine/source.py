@@ -32,8 +32,6 @@ from shardkit.sources.unlisted_images import NamedImages, count_unlisted_images,
 from shardkit.sources.walking import files_below, is_image, join
 from shardkit.storage import Entry, Folder
 
-_UNLISTED = "that no list names"
-
 
 @dataclass(frozen=True, slots=True)
 class ReadingSource(Source):
@@ -223,9 +221,10 @@ class ReadingSource(Source):
         which = f"{printable(self.driver.used[0])} does not name" if self.has_one_file else "no record names"
         keys, rejects = self.driver.keys(self.folder), mode == "reject"
         num = 0
-        if not self.is_strict and not rejects and isinstance(self.driver, TableDriver) and self.driver.tables.are_lists:
+        if not self.is_strict and not rejects and isinstance(self.driver, TableDriver) and self.driver.is_whole:
             covered = {one.text.strip("/") for one in self.images.exclude} | {*self.images.left_out}
-            skipped.update(count_unlisted_images(self.folder, _UNLISTED, covered=covered, named=NamedImages(keys)))
+            others = count_unlisted_images(self.folder, f"that {which}", covered=covered, named=NamedImages(keys))
+            skipped.update(others)
         elif not self.is_strict and not rejects:
             num = count_unnamed(self.folder, keys)
         else:

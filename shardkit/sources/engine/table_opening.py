@@ -1,7 +1,8 @@
 """Open the tables of a fact: find the column that names images, and how; decide what labels are."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from itertools import islice
 from typing import Any, cast
 
@@ -20,8 +21,8 @@ from shardkit.sources.engine.tables import Tables
 from shardkit.sources.formats.column_names import IMAGE_COLUMNS, LIKELY_IMAGE_COLUMNS, named_like
 from shardkit.sources.formats.tables.json_files import JsonTable
 from shardkit.sources.formats.tables.line_files import JoinedTable, LineFile, open_separated
-from shardkit.sources.formats.tables.opening import column_index, open_table_with, read_prefix
-from shardkit.sources.formats.tables.records import Record, TableFile
+from shardkit.sources.formats.tables.opening import column_index, open_table_file, read_prefix
+from shardkit.sources.formats.tables.records import Record, TableFile, records_of
 from shardkit.sources.name_index import written_path
 from shardkit.sources.options import SourceOptions
 from shardkit.sources.readings.values import Column, Labels, Listed
@@ -105,7 +106,9 @@ class TableOpening:
         lines = origin.lines.get(path) or origin.lines.get("*")
         if lines:
             return open_separated(self.at.tree, path) if lines == " " else LineFile.open(self.at.tree, path, lines)
-        return open_table_with(self.at.tree, path, () if origin.via else (*origin.key, *origin.column), options)
+        # A text file is divided in the way in which it has these columns.
+        columns = () if origin.via else tuple(name for name in (*origin.key, *origin.column) if name != "*")
+        return open_table_file(self.at.tree, path, replace(options, label_columns=columns))
 
     def _complete(self, origin: Column, complete: Column) -> None:
         found = {name: getattr(complete, name) for name in ("key", "match", "fold", "base")}
@@ -180,16 +183,7 @@ class TableOpening:
     ) -> Columns:
         file = files[0]
 
-        def read_all(wanted: frozenset[int]) -> Iterator[Record]:
-            for one in files:
-                at = {i: one.columns.index(name) for i, name in enumerate(file.columns) if name in one.columns}
-                for record in one.all_records(frozenset(at[i] for i in wanted)):
-                    if record.problem is not None:
-                        yield record
-                        continue
-                    values = [record.values[at[i]] if i in at else None for i in range(len(file.columns))]
-                    yield record._replace(values=values)
-
+        read_all = partial(records_of, files)
         reading = self.at.reading
         chosen = tuple(column_index(file, name) for name in origin.column)
         split = group = None

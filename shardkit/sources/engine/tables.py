@@ -18,9 +18,10 @@ from shardkit.sources.engine.drivers import Complete, Driver
 from shardkit.sources.engine.facts import LEFT_OUT, Fact, OfPath, Values, once
 from shardkit.sources.engine.images import ImagePaths
 from shardkit.sources.engine.matching import ImageNames, Matching, Strip
+from shardkit.sources.engine.prefixes import replace_prefix
 from shardkit.sources.engine.table_paths import KeyBuilder, absolute_form, root_of
-from shardkit.sources.formats.tables.line_files import LineFile
 from shardkit.sources.formats.tables.records import TableFile, TablePart
+from shardkit.sources.formats.tables.text_files import TEXT_ENDINGS
 from shardkit.sources.formats.tables.values import shown
 from shardkit.sources.listing import BadRecord, ListingRow, count_skipped
 from shardkit.sources.name_index import name_key
@@ -83,7 +84,7 @@ class Tables:
 
     @property
     def are_lists(self) -> bool:
-        return any(isinstance(file, LineFile) for file in self.files)
+        return all(file.path.lower().endswith(TEXT_ENDINGS) for file in self.files)
 
     def _shared(self, folder: Folder) -> SharedImages | None:
         """Return the images that lists of several splits name; None for none. Tables are compared as they are found."""
@@ -133,7 +134,7 @@ class Tables:
 
         def plain(value: object) -> str:
             path = keys.key(value)
-            return path if not base or _is_absolute(value) else join(base, path)
+            return path if not base or _is_absolute(replace_prefix(str(value), keys.prefixes)) else join(base, path)
 
         if (self.matching.is_plain and not self.strip.of_names) or self.matching.match == "start":
             return plain if base else keys.key
@@ -151,8 +152,8 @@ class Tables:
         return key
 
 
-def _is_absolute(value: object) -> bool:
-    return isinstance(value, str) and (absolute_form(value) is not None or value.startswith("../"))
+def _is_absolute(path: str) -> bool:
+    return absolute_form(path) is not None or path.startswith("../")
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,6 +161,7 @@ class TableDriver(Driver):
     """Enumerates the records of tables."""
 
     tables: Tables
+    is_whole: bool = False  # whether images in other folders are counted: if SOURCE is a folder that has the images
 
     @property
     def fields(self) -> tuple[pa.Field, ...]:

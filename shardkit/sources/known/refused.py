@@ -10,8 +10,9 @@ from shardkit.errors import CallError
 from shardkit.naming import IMAGE_ENDINGS, printable
 from shardkit.options.call import Change
 from shardkit.refusals import RefusalError
+from shardkit.sources.engine.split_columns import split_of_file
 from shardkit.sources.file_names import ending
-from shardkit.sources.recognising.lists.list_files import find_lists
+from shardkit.sources.formats.tables.text_files import TEXT_ENDINGS
 from shardkit.sources.walking import children, file_or_folder, folders_in, is_folder, join
 from shardkit.storage import Folder
 
@@ -98,7 +99,8 @@ def _without_answers(folder: Folder) -> CallError | None:
         is_flat = any(not one.is_folder and ending(one.name) in IMAGE_ENDINGS for one in children(folder, val))
         if not names or not all(map(_WNID.fullmatch, names)) or not is_flat:
             continue
-        if any(one.split == "validation" and "/" not in one.path for one in find_lists(folder)):
+        texts = [one.name for one in children(folder) if ending(one.name) in TEXT_ENDINGS]
+        if any(split_of_file(name) == "validation" for name in texts):
             return None  # a list of another form, such as Caffe's val.txt
         commands = [Change(f"only the training images, {len(names):,} classes", sources=(join(folder.url, train),))]
         above = next((folder.url.removesuffix(end) for end in _BELOW_ROOT if folder.url.endswith(end)), None)

@@ -13,8 +13,6 @@ from typing import Any
 
 from shardkit.errors import ShardkitError
 from shardkit.naming import first_of, printable
-from shardkit.options.values import Match
-from shardkit.sources.claim import Form
 from shardkit.sources.context import Opening
 from shardkit.sources.engine.split_words import split_of_name
 from shardkit.sources.file_names import ending, stem_of
@@ -43,6 +41,7 @@ from shardkit.sources.recognising.folders.folder_names import parts_of_data, wit
 from shardkit.sources.recognising.folders.masks.pairs import SAYS_MASKS
 from shardkit.sources.recognising.folders.name_fields import form_of, guess_pattern
 from shardkit.sources.recognising.folders.split_folders import are_splits, is_of_project, mentioned_split
+from shardkit.sources.recognising.tables.places import naming_of
 from shardkit.sources.walking import files_below, is_image, join, parent_of
 
 _MAX_IMAGES = 20_000  # whose paths are looked at
@@ -52,12 +51,6 @@ _MAX_LOOSE = 8  # images above folders of classes, such as contact sheets
 _MIN_FIELDS = 3  # of names with a quantity: others are a word and a number of the image
 _MAX_DIGITS = 5  # of a quantity
 _FEW = 5  # records of a table of corrections
-_MATCHES: dict[Form, Match] = {
-    "path": "path",
-    "end of the path": "end",
-    "name": "name",
-    "name without ending": "stem",
-}
 _SEPARATOR = re.compile(r"[ _.-]")
 _MARKS = frozenset({"0", "1", "0.0", "1.0", "True", "False", "true", "false", "yes", "no", ""})
 _UNCERTAIN = frozenset({"-1", "-1.0"})
@@ -236,7 +229,7 @@ def _of_tables(opening: Opening, base: Reading) -> Iterator[Offer]:
 def _of_table(opening: Opening, one: NamingFile, base: Reading) -> Iterator[tuple[tuple[int, ...], Offer]]:
     """Yield readings by the columns of a table, with their ranks."""
     titles = one.titles
-    origin = Column((), (one.path,), (titles[one.column],), match=None if one.form == "path" else _MATCHES[one.form])
+    origin = Column((), (one.path,), (titles[one.column],), strip=naming_of(one.named).strip)
     split = _split_of(titles, origin)
     numbers = itertools.count()
 

@@ -24,7 +24,7 @@ def accounted(source: Source, opening: Opening) -> Source:
     names = ImageNames(opening.folder, opening.excluded)
     used = {below(opening.folder, url) for url in source.label_files or ()}
     files = naming_files(opening.folder, opening.excluded, names, only_lists=not is_known, used=used)
-    of_images = claims_of_single_images(opening.folder, opening.excluded, names, used) if is_known else []
+    of_images = [*claims_of_single_images(opening.folder, opening.excluded, names, used)] if is_known else []
     of_images = [one for one in of_images if not _is_used(one.path, source, opening)]
     are_folders_labels = source.label_files == ()
     source = divided_by_lists(source, files, opening)

@@ -2,11 +2,10 @@
 
 import fnmatch
 import posixpath
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 from shardkit.options.call import Change
-from shardkit.options.values import Match
 from shardkit.options.words import named
 from shardkit.refusals import RefusalError
 from shardkit.sources.context import Opening
@@ -15,14 +14,13 @@ from shardkit.sources.engine.opening import open_reading
 from shardkit.sources.engine.source import ReadingSource
 from shardkit.sources.engine.split_columns import is_split_column, split_of_file, split_of_value
 from shardkit.sources.file_names import stem_of
-from shardkit.sources.formats.tables.records import TableFile
 from shardkit.sources.listing import Source
-from shardkit.sources.name_index import written_path
 from shardkit.sources.readings.paths import below
 from shardkit.sources.readings.values import Annotation, Column, Listed
 from shardkit.sources.recognising.claims.collecting import NamingFile
 from shardkit.sources.recognising.claims.image_names import plain_word
 from shardkit.sources.recognising.tables.layout import relative
+from shardkit.sources.recognising.tables.places import naming_of
 from shardkit.sources.recognising.wrapped_source import innermost, replaced
 from shardkit.sources.unlisted_images import NamedImages
 from shardkit.sources.walking import is_within, join
@@ -30,33 +28,6 @@ from shardkit.sources.walking import is_within, join
 _FIRST_WORD = r"(?P<image>\S+)(?:\s.*)?"
 _BATCH_ROWS = 10_000
 _MAX_FOLDS = 4  # that a refusal names
-
-
-@dataclass(frozen=True, slots=True)
-class SplitList:
-    """A file that says which images belong to which split."""
-
-    file: TableFile
-    column: int  # the column that names the images
-    split: str | None  # the split of all of them; None if a column says it
-    split_column: int  # that column; -1 for none
-    num_parts: int  # number of parts of the images' paths, from the end, by which they are compared
-    has_ending: bool  # whether names have their ending
-
-    def texts(self) -> Iterator[str]:
-        """Yield what its records call the images."""
-        for record in self.file.all_records():
-            if record.problem is None and record.values[self.column] not in (None, ""):
-                yield written_path(str(record.values[self.column]))
-
-    def begin_of(self, path: str) -> str:
-        """Return the part of a path that is not compared."""
-        parts = path.split("/")
-        return "/".join(parts[: -self.num_parts])
-
-    def after(self, path: str) -> str:
-        """Return the rest of a path."""
-        return path[len(self.begin_of(path)) :].lstrip("/")
 
 
 def divided_by_lists(source: Source, files: Sequence[NamingFile], opening: Opening) -> Source:
@@ -74,8 +45,8 @@ def divided_by_lists(source: Source, files: Sequence[NamingFile], opening: Openi
         examples = NamedImages(join(above, key) for key in inner.driver.keys(inner.folder))
         paths = {one.path: [path for found in one.found.values() for path in found.paths] for one in others}
         others = [one for one in others if examples.contain(paths[one.path]).any()]
-    found = {one.path: made for one in others if (made := split_list(one, opening)) is not None}
-    return _divided(source, inner, found, above, opening) if found else source
+    lists = [one for one in others if gives_splits(one, opening)]
+    return _divided(source, inner, lists, above, opening) if lists else source
 
 
 def _has_splits(source: ReadingSource) -> bool:
@@ -105,26 +76,14 @@ def _above(source: Source, opening: Opening) -> str:
     return own[len(root) :].strip("/") if own.startswith(root) else ""
 
 
-def split_list(one: NamingFile, opening: Opening) -> SplitList | None:
-    """Return how a file gives splits; None if it does not, or gives labels."""
+def gives_splits(one: NamingFile, opening: Opening) -> bool:
+    """Return whether a file is there for splits: by its name or a column, and not for labels."""
     if one.file is None or "submission" in one.path.lower():
-        return None
-    split = split_of_file(one.path)
-    of_splits = split_columns(one)
-    if split is None and not of_splits:
-        return None
+        return False
     # A column of splits means splits, whatever the others hold; train.csv may be there for its labels, unless
     # --layout class-folders says that the folders are the labels.
-    if not of_splits and one.may_be_labels(own_columns(one)) and opening.options.layout != "class-folders":
-        return None
-    return SplitList(
-        file=one.file,
-        column=one.column,
-        split=None if of_splits else split,
-        split_column=of_splits[0] if of_splits else -1,
-        num_parts=min(found.num_parts for found in one.found.values()),
-        has_ending=one.form != "name without ending",
-    )
+    has_labels = one.may_be_labels(own_columns(one)) and opening.options.layout != "class-folders"
+    return bool(split_columns(one)) or (split_of_file(one.path) is not None and not has_labels)
 
 
 def split_columns(one: NamingFile) -> list[int]:
@@ -158,56 +117,41 @@ def repeats_folders(one: NamingFile, column: int) -> bool:
     return False
 
 
-def _divided(source: Source, inner: ReadingSource, lists: dict[str, SplitList], above: str, opening: Opening) -> Source:
-    splits = {path: one.split for path, one in lists.items()}
+def _divided(source: Source, inner: ReadingSource, lists: list[NamingFile], above: str, opening: Opening) -> Source:
+    splits = {one.path: None if split_columns(one) else split_of_file(one.path) for one in lists}
     chosen = without_whole(splits)
     given = [*chosen.values()]
     if len({*given}) < len(given) or (None in given and len(given) > 1):
         raise several_lists(opening, chosen)
     has_rest = None not in given and "train" not in given
-    names_masks = inner.images.masks is not None
-    origin = _origin([lists[path] for path in chosen], above, has_rest=has_rest, names_masks=names_masks)
     value = below(inner.value, relative(opening.folder, inner.tree))
+    origin = _origin(lists, chosen, above, rest="train" if has_rest else None)
+    if inner.images.masks is not None and not origin.strip:
+        origin = replace(origin, match="stem")  # lists may name the masks
     images = value.images if has_rest else replace(value.images, unnamed="ignore")
     reading = replace(value, images=images, split=origin)
     return replaced(source, open_reading(opening, reading, name=inner.name, is_strict=False, remark=inner.remark))
 
 
-def _origin(lists: Sequence[SplitList], root: str, *, has_rest: bool, names_masks: bool) -> Listed | Column:
-    """Return lists of splits as an origin."""
+def _origin(
+    lists: Sequence[NamingFile], splits: Mapping[str, str | None], above: str, rest: str | None
+) -> Listed | Column:
+    """Return lists, or a table with a column of splits, as an origin; how they name images the engine finds out."""
+    lists = [one for one in lists if one.path in splits]
     first = lists[0]
-    is_deep = any(one.num_parts > 1 for one in lists)
-    match: Match = "end" if is_deep else "name" if first.has_ending and not names_masks else "stem"
-    begins = {one.begin_of(text): one.after(text) for one in lists for text in one.texts()} if is_deep else {}
-    begins = {join(begin, _shared(root, end)): end for begin, end in begins.items()}
-    strip = tuple(f"{begin}=" for begin in sorted(begins, key=len, reverse=True) if begin.strip("/"))
-    rest = "train" if has_rest else None
-    columns = first.file.columns
-    if first.split is not None:
-        paths = {one.file.path: one.split or "" for one in lists}
-        are_mixed = len({len(one.file.columns) for one in lists}) > 1  # one list has labels, and another has none
-        key = columns[first.column] if len(columns) > 1 and not are_mixed else ""
-        return Listed(paths, key, match, strip=strip, fold=True, rest=rest, lines=_FIRST_WORD if are_mixed else "")
-    values = {one.values[first.split_column] for one in first.file.all_records() if one.problem is None}
-    shown = sorted({*values} - {None}, key=str)  # the same in every run: the manifest stores the reading
-    map_ = {str(value): split_of_value(value, columns[first.split_column]) for value in shown}
-    return Column(
-        (columns[first.split_column],),
-        (first.file.path,),
-        (columns[first.column],),
-        match=match,
-        strip=strip,
-        fold=True,
-        map=map_,
-        rest=rest,
-    )
-
-
-def _shared(root: str, end: str) -> str:
-    """Return the end of the root that a path begins with: below data/images, images/1.jpg is 1.jpg."""
-    parts = root.split("/")
-    tails = ("/".join(parts[i:]) for i in range(len(parts)))
-    return next((tail for tail in tails if tail and end.startswith(f"{tail}/")), "")
+    strip = naming_of({text: found for one in lists for text, found in one.named.items()}, above).strip
+    of_splits = split_columns(first)
+    if not of_splits:
+        are_mixed = len({len(one.titles) for one in lists}) > 1  # one list has labels, and another has none
+        key = first.titles[first.column] if len(first.titles) > 1 and not are_mixed else ""
+        paths = {path: split or "" for path, split in splits.items()}
+        return Listed(paths, key, strip=strip, rest=rest, lines=_FIRST_WORD if are_mixed else "")
+    column = of_splits[0]
+    title = first.titles[column]
+    records = first.file.all_records(frozenset({column})) if first.file is not None else ()
+    values = {str(one.values[column]) for one in records if one.problem is None and one.values[column] is not None}
+    map_ = {value: split_of_value(value, title) for value in sorted(values)}  # the manifest stores the reading
+    return Column((title,), (first.path,), (first.titles[first.column],), strip=strip, map=map_, rest=rest)
 
 
 def without_whole(lists: Mapping[str, str | None]) -> dict[str, str | None]:

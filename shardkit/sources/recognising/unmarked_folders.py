@@ -28,9 +28,7 @@ from shardkit.sources.recognising.folders.first_images import image_names
 from shardkit.sources.recognising.only_folders import is_text
 from shardkit.sources.recognising.unmarked_tables import (
     IsReadWithout,
-    open_roboflow_classes,
     open_tables,
-    source_of,
     tables_of,
 )
 from shardkit.sources.walking import children, files_below, folders_in, is_image, join
@@ -56,14 +54,12 @@ def open_unmarked_folder(
 
     Return the source, or the folder to open and its layout.
     """
-    options, above = opening.options, ""
+    above = ""
     while True:
         folder, excluded = opening.folder, opening.excluded
         shown = opening.url if opening.is_in_archive or not above else join(opening.url.rstrip("/"), above)
         if (layout := recognise(folder)) is not None:
             return opening, layout
-        if classes := open_roboflow_classes(folder, options):
-            return source_of(opening, classes)
         if tables := tables_of(folder, excluded):
             return open_tables(opening, tables)
         if (only := _only_folder(folder, excluded)) and recognise(opening.below(only).folder) is not None:

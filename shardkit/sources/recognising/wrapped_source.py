@@ -16,7 +16,6 @@ from shardkit.sources.file_names import encodable_path, is_ignored
 from shardkit.sources.listing import Listing, ListingRow, Source, batched, below
 from shardkit.sources.readings import paths
 from shardkit.sources.readings.values import Reading
-from shardkit.sources.unlisted_images import count_unlisted_images
 from shardkit.storage import Folder
 
 
@@ -123,23 +122,12 @@ class WrappedSource(Source):
 
 @dataclass(frozen=True, slots=True)
 class NotedSource(WrappedSource):
-    """A source that was found in a folder, and what else is in the folder."""
+    """A source, and what the user should know about how it was found."""
 
-    remark: str  # what the user should know about the choice, beginning with ';'; '' for nothing
-    tree: Folder
-    unused: tuple[str, ...] = ()  # folders in it with images that the source does not use
-    why: str = ""  # end of a phrase about them, such as ``that train.csv does not name``
+    remark: str  # a clause, beginning with ';'
 
     def describe(self) -> str:
         return self.inner.describe() + self.remark
-
-    @property
-    def has_added_part(self) -> bool:
-        return bool(self.unused)
-
-    def list_added(self, batch_rows: int) -> Iterator[Listing]:
-        """See WrappedSource; counts the images in the other folders."""
-        return batched(self.schema, (), batch_rows, count_unlisted_images(self.tree, self.why, below=self.unused))
 
 
 @dataclass(frozen=True, slots=True)

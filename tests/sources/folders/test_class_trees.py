@@ -171,7 +171,7 @@ READ = {
         ["data/cat/1.jpg", "data/dog/2.jpg", "docs/figure.png"],
         CLASS_FOLDERS,
         {"cat/1.jpg": (None, "cat"), "dog/2.jpg": (None, "dog")},
-        {"image in docs/ which is not read": 1},
+        {},
     ),
     "charts next to classes": (
         ["cat/1.jpg", "cat/2.jpg", "dog/3.jpg", "confusion.png", "loss.png"],

@@ -226,12 +226,6 @@ def test_metadata_of_something_else_beside_class_folders_are_not_used(tmp_path):
     assert "class-folders" not in str(caught.value)
 
 
-def test_broken_metadata_beside_class_folders_are_refused_with_the_option_that_reads_these(tmp_path):
-    hint = "if the file does not describe the images and their folders are the labels, say layout='class-folders'"
-    with pytest.raises(DataError, match=f"; {hint}$"):
-        opened(tree(tmp_path, {"metadata.csv": "", "cat/a.png": 1, "dog/b.png": 1}))
-
-
 def test_columns_of_all_tables_decide_the_type_that_a_column_is_carried_in(tmp_path):
     later = "file_name,label,age\n" + "a.png,x,1\n" * 1000 + "b.png,x,\n"
     files = {"test/metadata.csv": "age,file_name,label\n1,a.png,x\n", "train/metadata.csv": later}

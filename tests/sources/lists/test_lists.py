@@ -5,8 +5,7 @@ import pytest
 
 from shardkit.errors import CallError, DataError, ShardkitError
 from shardkit.sources.opening import open_source
-from shardkit.sources.recognising.lists.class_names import find_class_names
-from shardkit.sources.recognising.lists.opening_lists import is_lists
+from shardkit.sources.recognising.class_names import find_class_names
 from shardkit.storage import open_folder
 from shardkit.testing import read_source
 
@@ -27,6 +26,8 @@ LINES = {
     "the label before the path": (["0 cat/1.jpg", "0 cat/2.jpg", "1 dog/3.jpg"], ["0", "0", "1"]),
     "no endings": (["cat/1 a", "cat/2 a", "dog/3 b"], ["a", "a", "b"]),
     "no labels": (["cat/1.jpg", "cat/2.jpg", "dog/3.jpg"], ["cat", "cat", "dog"]),
+    "a title": (["file", "cat/1.jpg", "cat/2.jpg", "dog/3.jpg"], ["cat", "cat", "dog"]),
+    "titles": (["file label", "cat/1.jpg 0", "cat/2.jpg 0", "dog/3.jpg 1"], ["0", "0", "1"]),
     "paths of another computer": (
         ["/home/me/data/cat/1.jpg 0", "/home/me/data/cat/2.jpg 0", "/home/me/data/dog/3.jpg 1"],
         ["0", "0", "1"],
@@ -44,10 +45,9 @@ def test_the_form_of_a_list_is_the_one_that_names_images(name, tmp_path):
     lines, labels = LINES[name]
     root = write(tmp_path / "source", CATS | {"train.txt": lines})
     expected = [(key, None, label) for key, label in zip(sorted(CATS), labels, strict=True)]
-    for source in (root, root / "train.txt"):
-        _, rows, skipped = read(source, layout="list")
-        assert rows == expected
-        assert skipped == {}
+    _, rows, skipped = read(root / "train.txt", layout="list")
+    assert rows == expected
+    assert skipped == {}
 
 
 def test_the_sample_is_read():
@@ -56,8 +56,8 @@ def test_the_sample_is_read():
     assert rows[0] == ("shapes/circle/circle_000.jpg", None, "circle")
     assert {label for _, _, label in rows} == {"circle", "square", "star", "triangle"}
     assert source.describe() == (
-        f"{SAMPLES}/list.txt: read as lists: the lines of list.txt: the image from column 'image'; "
-        "the class from column 'label'"
+        f"{SAMPLES}/list.txt: read as table (text): the lines of list.txt: the image from column "
+        "'image'; the class from column 'label'"
     )
 
 
@@ -67,96 +67,24 @@ def test_spaces_in_names_are_not_taken_for_separators(tmp_path):
     assert rows == [("my cats/2.jpg", None, "1"), ("my cats/a cat 1.jpg", None, "0")]
 
 
-def test_lists_of_splits_give_the_split_and_report_what_does_not_fit(tmp_path):
-    files = {
-        **images("cat/1.jpg", "cat/2.jpg", "cat/3.jpg", "dog/4.jpg", "dog/5.jpg", "dog/6.jpg", "bird/7.jpg"),
-        "train.txt": ["cat/1.jpg", "cat/2.jpg", "dog/4.jpg", "dog/gone.jpg", "cat/1.jpg"],
-        "val.txt": ["dog/5.jpg", "cat/2.jpg", "../secret/8.jpg"],
-    }
-    source, rows, skipped = read(write(tmp_path / "source", files), layout="list")
-    assert rows == [
-        ("cat/1.jpg", "train", "cat"),
-        ("cat/1.jpg", "train", "cat"),  # the plan keeps the first
-        ("cat/2.jpg", None, "no_split"),
-        ("dog/4.jpg", "train", "dog"),
-        ("dog/5.jpg", "validation", "dog"),
-        ("dog/gone.jpg", "train", "missing"),
-        ("val.txt, line 3", "validation", "bad_path"),
-    ]
-    assert skipped == {
-        "image in cat/ that no list names": 1,
-        "image in dog/ that no list names": 1,
-        "image in bird/ that no list names": 1,
-    }
-    assert source.describe() == (
-        f"{tmp_path}/source: read as lists: the lines of train.txt and val.txt: the image from column 'image'; the "
-        "class from column 'label'; split from train.txt=train,val.txt=validation; the class is a folder of the path"
-    )
-
-
 def test_images_of_equal_names_are_looked_up_in_the_folder_of_the_split(tmp_path):
     files = {**images("train/1.jpg", "val/1.jpg"), "train.txt": ["1.jpg a"], "val.txt": ["1.jpg b"]}
     _, rows, _ = read(write(tmp_path, files))
     assert rows == [("train/1.jpg", "train", "a"), ("val/1.jpg", "validation", "b")]
 
 
-def test_a_list_whose_names_are_those_of_several_images_is_no_list(tmp_path):
-    root = write(tmp_path, {**images("large/1.jpg", "small/1.jpg"), "train.txt": ["1.jpg a"]})
-    with pytest.raises(DataError, match=r"name no image in .*, or several by one name"):
-        open_source(str(root / "train.txt"))
-    assert len(read(root / "train.txt", root=f"{root}/small")[1]) == 1
-
-
-def test_lists_without_labels_take_them_from_folders_that_are_called_as_the_classes(tmp_path):
-    files = {
-        **images("frames/Archery/a_1.jpg", "frames/Bowling/b_1.jpg", "frames/Bowling/b_2.jpg"),
-        "classInd.txt": ["1 Archery", "2 Bowling"],
-        "trainlist01.txt": ["Archery/a_1.jpg 1", "Bowling/b_1.jpg 2"],
-        "testlist01.txt": ["Bowling/b_2.jpg"],
-    }
-    source, rows, _ = read(write(tmp_path, files), layout="list")
-    assert rows == [
-        ("frames/Archery/a_1.jpg", "train", "Archery"),
-        ("frames/Bowling/b_1.jpg", "train", "Bowling"),
-        ("frames/Bowling/b_2.jpg", "test", "Bowling"),
-    ]
-    assert source.classes == ("Archery", "Bowling")
-    write(tmp_path, {"classInd.txt": ["1 Bows", "2 Bowls"]})
-    source, rows, skipped = read(tmp_path, layout="list")
-    assert [label for _, _, label in rows] == ["Bows", "Bowls"]
-    assert source.describe().endswith("; left out testlist01.txt, without labels")
-    assert skipped == {"image in frames/Bowling/ that no list names": 1}
-
-
-def test_root_is_the_folder_that_the_paths_of_a_list_start_at(tmp_path):
-    write(tmp_path, {**images("photos/deep/cat/1.jpg"), "lists/all.txt": ["cat/1.jpg tabby"]})
-    with pytest.raises(DataError, match=r"all.txt: its first lines name no image in .*root"):
-        open_source(f"{tmp_path}/lists/all.txt")
-    _, rows, _ = read(tmp_path / "lists/all.txt", root=f"{tmp_path}/photos/deep")
-    assert rows == [("cat/1.jpg", None, "tabby")]
-    with pytest.raises(CallError, match="root is for a list file"):
-        read(tmp_path, root=str(tmp_path), layout="list")
-
-
 # name: lines of train.txt next to CATS, and what the refusal says
 BAD = {
-    "boxes": (["cat/1.jpg 10,20,30,40,0", "cat/2.jpg 1,2,3,4,1"], "several fields on a line"),
-    "boxes with names": (["cat/1.jpg,10,20,30,40,cat", "dog/3.jpg,1,2,3,4,dog"], "several fields on a line"),
-    "attributes": (["cat/1.jpg -1 1 1", "cat/2.jpg 1 1 1"], "several fields on a line"),
-    "numbers to regress on": (
-        ["cat/1.jpg 0.25", "cat/2.jpg 3"],
-        "numbers with fractions; these are probably not classes; .* image,label, or pass one of:",
-    ),
-    "several fields before the path": (["1 7 cat/1.jpg", "2 8 dog/3.jpg"], "several fields on a line"),
-    "numbers of the images": (
-        ["1 cat/1.jpg", "2 cat/2.jpg", "3 dog/3.jpg"],
-        r"labels are numbers of the images",
-    ),
+    "boxes": (["cat/1.jpg 10,20,30,40,0", "cat/2.jpg 1,2,3,4,1"], "has a usual name for image paths"),
+    "boxes with names": (["cat/1.jpg,10,20,30,40,cat", "dog/3.jpg,1,2,3,4,dog"], "has a usual name for labels"),
+    "attributes": (["cat/1.jpg -1 1 1", "cat/2.jpg 1 1 1"], "has a usual name for labels"),
+    "several fields before the path": (["1 7 cat/1.jpg", "2 8 dog/3.jpg"], "has a usual name for labels"),
+    "numbers of the images": (["1 cat/1.jpg", "2 cat/2.jpg", "3 dog/3.jpg"], "has a usual name for labels"),
     "folders of first letters": (["c/cat/4.jpg", "d/dog/5.jpg"], "the folders of the images are no classes"),
-    "masks": (["cat/1.jpg cat/2.jpg", "cat/2.jpg dog/3.jpg"], "labels are names of images; if these are masks"),
+    "masks": (["cat/1.jpg cat/2.jpg", "cat/2.jpg dog/3.jpg"], "has a usual name for labels"),
     "one folder": (["cat/1.jpg", "cat/2.jpg"], "contains no labels, and the folders of the images are no classes"),
-    "no image": (["hello world", "this is a test"], "name no image"),
-    "empty": ([], "name no image"),
+    "no image": (["hello world", "this is a test"], "its lines are no records of a table"),
+    "empty": ([], "no records that can be read"),
 }
 
 
@@ -169,32 +97,16 @@ def test_a_list_that_gives_no_classes_is_refused(name, tmp_path):
         open_source(str(root / "train.txt"))
 
 
-def test_fractions_are_classes_if_the_user_says_so(tmp_path):
-    root = write(tmp_path, CATS | {"train.txt": ["cat/1.jpg 0.5", "dog/3.jpg 1.5"]})
-    assert [row[2] for row in read(root / "train.txt", layout="list")[1]] == ["0.5", "1.5"]
-
-
-# name: text files next to class folders that are no lists of their images
-STRAY = {
-    "names of the classes": {"classes.txt": ["cat", "dog"]},
-    "a note": {"test.txt": ["this is a test"], "README.txt": ["Photographs of cats and dogs"]},
-    "a list of other images": {"train.txt": ["horse/1.jpg 0", "horse/2.jpg 0", "cat/1.jpg 1"]},
-    "an empty file": {"train.txt": []},
-    "the names of files without images": {"train.txt": ["cat", "dog"]},
-    "licences": {"licences.txt": ["cat/notes.txt CC-BY"]},
-}
-
-
-@pytest.mark.parametrize("name", STRAY)
-def test_text_files_next_to_class_folders_that_name_no_images_are_not_lists(name, tmp_path):
-    assert not is_lists(open_folder(str(write(tmp_path, CATS | STRAY[name]))))
-
-
 def test_a_list_of_the_test_images_alone_leaves_the_others_for_training(tmp_path):
     root = write(tmp_path, CATS | images("dog/4.jpg") | {"test.txt": ["cat/1.jpg", "dog/3.jpg"]})
     assert [split for _, split, _ in read(root)[1]] == ["test", "train", "test", "train"]
-    _, rows, _ = read(root, layout="list")
-    assert rows == [("cat/1.jpg", None, "cat"), ("dog/3.jpg", None, "dog")]
+
+
+def test_moved_paths_of_a_table_are_found_in_a_folder_below(tmp_path):
+    rows = ["path,label", "/home/me/cat/1.jpg,a", "/home/me/cat/2.jpg,b", "/home/me/dog/3.jpg,a"]
+    files = {f"photos/{path}": data for path, data in CATS.items()} | {"t.csv": rows}
+    _, found, _ = read(write(tmp_path, files) / "t.csv")
+    assert found == [("photos/cat/1.jpg", None, "a"), ("photos/cat/2.jpg", None, "b"), ("photos/dog/3.jpg", None, "a")]
 
 
 def test_a_folder_without_lists_is_refused(tmp_path):
@@ -265,7 +177,7 @@ def test_bad_lines_of_attributes_are_rejected(tmp_path):
         ("xt, line 4", None, "bad_line"),
     ]
     assert source.classes == ("Bald", "Male")
-    assert skipped == {"image that list_attr_celeba.txt does not name": 1}
+    assert skipped == {"image in img_align_celeba/ that list_attr_celeba.txt does not name": 1}
     assert read(root, label_columns=("Bald",))[0].classes == ("Bald",)
     with pytest.raises(CallError, match="no column 'Hat'; its columns are 'image', 'Bald', 'Male'"):
         read(root, label_columns=("Hat",))
@@ -274,18 +186,6 @@ def test_bad_lines_of_attributes_are_rejected(tmp_path):
 def test_an_output_in_the_source_is_left_out(tmp_path):
     root = write(tmp_path / "s", {**images("cat/1.jpg", "out/2.jpg"), "train.txt": ["cat/1.jpg a", "out/2.jpg b"]})
     assert read_source(root, output=root / "out", layout="list").table["key"].to_pylist() == ["cat/1.jpg"]
-
-
-def test_an_option_without_effect_is_refused(tmp_path):
-    files = CATS | {"train.txt": ["cat/1.jpg a", "dog/3.jpg b"]}
-    root = write(tmp_path, files)
-    with pytest.raises(CallError, match=r"label_columns has no effect on .*train.txt"):
-        read(root / "train.txt", label_columns=("a",))
-    with pytest.raises(CallError, match="label_columns has no effect on"):
-        read(root, label_columns=("breed",))
-    write(root, {"images.txt": ["1 1.jpg"], "image_class_labels.txt": ["1 1"], "classes.txt": ["1 cat"]})
-    with pytest.raises(CallError, match="label_columns has no effect on numbered lists"):
-        read(root, label_columns=("breed",))
 
 
 def test_identities_alone_are_read(tmp_path):

@@ -190,7 +190,7 @@ LEFT_OVER = {
         PETS | {f"sheet{i}.png": None for i in range(3)},
     ),
     "images that a table does not name": (
-        "2 images that t.csv does not name",
+        "2 images in img/ that t.csv does not name",
         labelled("label", "cat", "dog", count=10),
         labelled("label", "cat", "dog"),
     ),

@@ -13,9 +13,9 @@ BOXES = b'{"v": {"x": ["1.jpg", {"bbox": [1, 2, 3, 4]}], "y": ["2.jpg", {"bbox":
 
 # name: files, and why it asks
 ASKED = {
-    "names of several images": (PETS | {"train.txt": b"1.jpg a\n2.jpg a\n"}, "train.txt names"),
+    "names of several images": (PETS | {"train.txt": b"1.jpg a\n2.jpg a\n"}, "exist in 2 folders"),
     "fractions": (PETS | {"train.txt": b"cat/1.jpg 0.5\ndog/3.jpg 1.5\n"}, "no list of splits names"),
-    "captions": ({f"photos/{i}.jpg": X for i in range(20)} | {"captions.txt": CAPTIONS}, "most classes have one image"),
+    "captions": ({f"photos/{i}.jpg": X for i in range(20)} | {"captions.txt": CAPTIONS}, "there are no label folders"),
     "other splits than those of folders": (
         {f"{split}/{path}": X for split in ("train", "test") for path in PETS}
         | {"train.txt": b"".join(b"test/cat/%d.jpg\n" % i for i in range(9))},

@@ -17,8 +17,8 @@ from shardkit.sources.recognising.folders.class_folders import open_class_folder
 from shardkit.sources.recognising.folders.file_names import open_file_names
 from shardkit.sources.recognising.folders.masks import open_masks
 from shardkit.sources.recognising.folders.opening_metadata import open_metadata
-from shardkit.sources.recognising.lists.opening_lists import open_lists
 from shardkit.sources.recognising.only_folders import top_of
+from shardkit.sources.recognising.unmarked_tables import open_lists
 from shardkit.sources.recognising.wrapped_source import with_archive_problems
 from shardkit.testing import encoded, listed, plan_without_beam
 

@@ -33,6 +33,12 @@ VALUES = {
     "whole numbers and nan": (["0", "nan", "1"], ["0", "no_label", "1"]),
     "whole numbers and NA": (["3", "NA", "N/A", "null", "?", "1"], ["3", *["no_label"] * 4, "1"]),
     "whole numbers in two spellings": (["1", "1.0", "2e0"], ["1", "1", "2"]),
+    "codes of parts that are written like exponents": (["10E2", "1000", "2e0"], ["10E2", "1000", "2e0"]),
+    "exponents, and a decimal point that comes late": (
+        ["10E2", "1000", *["2"] * 1500, "3.0"],
+        ["1000", "1000", *["2"] * 1500, "3"],
+    ),
+    "exponents of fractions": (["5e-1", "1e1", "2"], [[0.5], [10], [2]]),
     "blanks first": (["NaN"] * 1100 + ["1.0", "0.0"], [*["no_label"] * 1100, "1", "0"]),
     "a minus": (["-1", "1.0"], ["-1", "1"]),
     "digits": ([str(i % 10) for i in range(200)], [str(i % 10) for i in range(200)]),

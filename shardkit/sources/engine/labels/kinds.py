@@ -118,11 +118,11 @@ def _numbers(
         return (one for one in single if not isinstance(one, list | dict))
 
     first = numbers_in(values(prefix), holds_text=file.holds_text)
-    if first.has_names:
+    if first.has_words:
         return None
     if first.has_fractions:
         return first
-    # Fractions and names may come late.
+    # Fractions, decimal points and names may come late.
     return numbers_in(values(read_all(frozenset(columns))), holds_text=file.holds_text)
 
 

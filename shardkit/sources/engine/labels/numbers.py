@@ -22,8 +22,15 @@ class Numbers:
     num_present: int = 0
     whole: set[int] = field(default_factory=set)  # different whole numbers, at most MAX_DISTINCT
     has_fractions: bool = False  # whether some value is a number that is not whole
+    has_points: bool = False  # whether some text has a decimal point
+    has_exponents: bool = False  # whether some text is a whole number with an exponent, or the code of a part: 10E2
     # Whether some value is neither a number nor missing; then the other attributes are incomplete
-    has_names: bool = False
+    has_words: bool = False
+
+    @property
+    def has_names(self) -> bool:
+        """Whether some value is a name; 10E2 is one unless the column has decimal points or fractions."""
+        return self.has_words or (self.has_exponents and not self.has_points and not self.has_fractions)
 
     @property
     def are_whole(self) -> bool:
@@ -35,17 +42,20 @@ Number = int | Literal["missing", "fraction", "name"]
 
 
 def numbers_in(values: Iterable[Any], *, holds_text: bool) -> Numbers:
-    """Look at values until one is a name."""
+    """Look at values until one is no number."""
     found = Numbers()
     remaining = iter(values)
-    while not found.has_names and (chunk := list(islice(remaining, _CHUNK_VALUES))):
+    while not found.has_words and (chunk := list(islice(remaining, _CHUNK_VALUES))):
         for value, count in _counted(chunk):
             number = number_of(value, holds_text=holds_text)
             if number == "missing":
                 continue
             found.num_present += count
+            if isinstance(value, str):
+                found.has_points |= "." in value
+                found.has_exponents |= isinstance(number, int) and "e" in value.lower()
             if number == "name":
-                found.has_names = True
+                found.has_words = True
             elif number == "fraction":
                 found.has_fractions = True
             elif len(found.whole) < MAX_DISTINCT:

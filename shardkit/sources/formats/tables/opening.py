@@ -1,7 +1,6 @@
 """Open a table by its ending, and read its first records."""
 
 import os
-from collections.abc import Sequence
 from itertools import islice
 
 from shardkit.errors import DataError, UnknownNameError
@@ -26,10 +25,13 @@ def open_table_file(folder: Folder, path: str, options: SourceOptions) -> TableF
     url = f"{folder.url}/{path}"
     kind = os.path.splitext(path)[1].lower()
     if kind in TEXT_ENDINGS:
-        if tables := [one for one in open_list_files(folder, path, options) if one.is_table]:
-            return tables[0]
-        msg = f"{url}: its lines are no records of a table: a header, or three fields or more, the same number in each"
-        raise DataError(msg)
+        columns = {*filter(None, [options.image_column]), *options.label_columns}
+        ways = [one for one in open_list_files(folder, path, options) if len(one.columns) > 1]
+        chosen = [one for one in ways if columns and columns <= {*one.columns}] or [one for one in ways if one.is_table]
+        if not (chosen := chosen or ways):
+            msg = f"{url}: its lines are no records of a table, such as 'cats/1.jpg 0', with the same number of fields"
+            raise DataError(msg)
+        return chosen[0]
     if kind not in {*TABLE_ENDINGS, ".json"}:
         instead = "; save the workbook as .xlsx" if kind in _OTHER_WORKBOOKS else ""
         msg = f"{url}: tables that shardkit reads end in {', '.join(TABLE_ENDINGS)} or .json{instead}"
@@ -48,15 +50,6 @@ def open_table_file(folder: Folder, path: str, options: SourceOptions) -> TableF
     if kind in {".jsonl", ".ndjson"}:
         return open_json(folder, path, "lines")
     return open_csv(folder, path, tabs=kind == ".tsv", known=_known(options))
-
-
-def open_table_with(folder: Folder, path: str, columns: Sequence[str], options: SourceOptions) -> TableFile:
-    """Open a table by its ending; a text file in the way in which it has some columns."""
-    if path.lower().endswith(TEXT_ENDINGS):
-        for text in open_list_files(folder, path, options):
-            if len(text.columns) > 1 and {*columns} <= {*text.columns}:
-                return text
-    return open_table_file(folder, path, options)
 
 
 def column_index(file: TableFile, name: str) -> int:

@@ -110,6 +110,22 @@ class TableFile(abc.ABC):
             yield from self.records(part, wanted)
 
 
+def records_of(files: Sequence[TableFile], wanted: frozenset[int] | None = None) -> Iterator[Record]:
+    """Yield the records of several tables, with their values in the order of the first one's columns.
+
+    A value is None if its table has no such column. `wanted` are columns of the first table.
+    """
+    names = files[0].columns
+    for file in files:
+        at = {i: file.columns.index(name) for i, name in enumerate(names) if name in file.columns}
+        there = None if wanted is None else frozenset(at[i] for i in wanted if i in at)
+        for record in file.all_records(there):
+            if record.problem is not None or file.columns == names:
+                yield record
+            else:
+                yield record._replace(values=[record.values[at[i]] if i in at else None for i in range(len(names))])
+
+
 @dataclass(frozen=True, slots=True)
 class WrappedTable(TableFile):
     """A table with more columns than another one."""

@@ -28,12 +28,13 @@ IMAGE = "image"  # name of the column of images in a file without a header
 LABEL = "label"
 _OF_IMAGES = re.compile(r"(?:image|img|file)_?(?:name|path|file)?s?|names|paths", re.IGNORECASE)
 _OF_LABELS = ("labels", "label", "classes", "targets", "image_labels")
-_FRACTION = re.compile(r"-?[0-9]*\.[0-9]+(?:e-?[0-9]+)?", re.IGNORECASE)
 _LINE = "\n"  # the delimiter of a file whose lines are names
 _BLANKS = " "
-_DELIMITERS = ("\t", ",", ";", "|", _BLANKS)
+_FIRST_BLANK, _LAST_BLANK = " *", "* "  # before a label of several words; behind a path with blanks
+_DELIMITERS = ("\t", ",", ";", "|", _BLANKS, _FIRST_BLANK, _LAST_BLANK)
 _SAMPLE = 200  # lines that decide
-_FIELDS_OF_LISTS = 2  # a path and a label
+_FLAGS = {"-1", "0", "1"}  # of VOC's lists of one class
+_FEW = 3  # lines, of which nothing repeats
 _MAX_COLUMNS = 60
 _LONGEST_LINE = 4096  # characters: longer lines are no records of a list
 
@@ -44,7 +45,6 @@ class TextFile(CsvFile):
 
     has_header: bool = False  # whether a line names the columns
     companion: str = ""  # another file with as many lines, whose lines are the second column; '' for none
-    has_fractions: bool = False  # whether one of two columns holds numbers with fractions, which no class is called
 
     @property
     def format_name(self) -> str:
@@ -52,9 +52,13 @@ class TextFile(CsvFile):
 
     @property
     def is_table(self) -> bool:
-        """Whether it is a table and no list of paths and classes: it has a header, more fields, or fractions."""
-        is_more = len(self.columns) > _FIELDS_OF_LISTS or self.has_fractions
-        return len(self.columns) > 1 and (self.has_header or bool(self.companion) or is_more)
+        """Whether it is certain that lines are divided: a header, a name of an image, or three fields say so."""
+        return len(self.columns) > 1 and (self.has_header or IMAGE in self.columns or len(self.columns) > 2)
+
+    def titles(self) -> Sequence[str]:
+        """Return the lines before the first record."""
+        lines = (one.text for one in read_lines(self.folder, self.path, encoding=self.encoding))
+        return [*islice((text for text in lines if text.strip() and not text.startswith("#")), self.num_skipped)]
 
     def divided(self, part: int) -> Sequence[TablePart]:
         return [part]
@@ -92,10 +96,23 @@ def open_text(folder: Folder, path: str, known: frozenset[str]) -> list[TextFile
     made = partial(TextFile, folder, path, spaced=False, encoding=encoding)
     # images/1.jpg labels/1.png is a pair, and no name with a blank in it.
     are_pairs = all(sum(map(names_image, _fields(text, _BLANKS))) > 1 for text in texts)
-    found = [] if are_pairs else [made((IMAGE,), _LINE, int(has_count))]
+    found = [] if are_pairs else [made((IMAGE,), _LINE, has_count + _has_title(texts))]
     if companion := _companion(folder, path):
         found.append(made((IMAGE, LABEL), _LINE, 0, companion=companion))
     return [*found, *_divided(made, texts, _DELIMITERS, has_count, known)]
+
+
+def open_names(folder: Folder, path: str) -> TextFile:
+    """Return a text file as a table of one column, whose lines are names."""
+    encoding = encoding_of(folder, path)
+    num_titles = int(_has_title(_first_lines(folder, path, encoding)))
+    return TextFile(folder, path, (IMAGE,), _LINE, num_titles, spaced=False, encoding=encoding)
+
+
+def _has_title(texts: Sequence[str]) -> bool:
+    """Return whether the first line is the title of the others, which are names of images."""
+    first, *others = texts or [""]
+    return bool(others) and not names_image(first.strip()) and all(names_image(text.strip()) for text in others)
 
 
 def open_by_blanks(folder: Folder, path: str, known: frozenset[str]) -> TextFile | None:
@@ -122,17 +139,18 @@ def _divided(
     known: frozenset[str],
 ) -> list[TextFile]:
     """Return the ways to divide lines into the same number of fields."""
-    found = []
+    found: list[TextFile] = []
     for delimiter in delimiters:
         rows = [_fields(text, delimiter) for text in texts]
         width = len(rows[-1])
         if not 2 <= width <= _MAX_COLUMNS or any(len(row) != width for row in rows):
             continue
+        is_divided = any(len(one.columns) == width for one in found) or not all(names_image(row[0]) for row in rows)
+        if delimiter in {_FIRST_BLANK, _LAST_BLANK} and is_divided:
+            continue
         columns = _header(rows, known)
         names = columns or invented_names(rows)
-        num_skipped = has_count + bool(columns)
-        has_fractions = IMAGE in names and any(_FRACTION.fullmatch(row[-1]) for row in rows) and not columns
-        found.append(made(names, delimiter, num_skipped, has_header=bool(columns), has_fractions=has_fractions))
+        found.append(made(names, delimiter, has_count + bool(columns), has_header=bool(columns)))
     return found
 
 
@@ -155,6 +173,9 @@ def _fields(text: str, delimiter: str) -> list[str]:
         return [text.strip()]
     if delimiter == _BLANKS:
         return text.split()
+    if delimiter in {_FIRST_BLANK, _LAST_BLANK}:
+        divided = text.split(None, 1) if delimiter == _FIRST_BLANK else text.rsplit(None, 1)
+        return [value.strip() for value in divided]
     return [value.strip() for value in text.rstrip("\r\n").split(delimiter)]
 
 
@@ -168,10 +189,20 @@ def _header(rows: Sequence[Sequence[str]], known: frozenset[str]) -> tuple[str, 
 
 
 def invented_names(rows: Sequence[Sequence[str]]) -> tuple[str, ...]:
-    """Return names of columns: IMAGE for that with the most images, numbers from 1 for the others."""
+    """Return names of columns: IMAGE for that with the most images, numbers from 1 for the others.
+
+    In a list of images and values that repeat, these are labels.
+    """
     counts = Counter({i: sum(names_image(row[i]) for row in rows) for i in range(len(rows[0]))})
     image, num = counts.most_common(1)[0]
-    return tuple(IMAGE if num and i == image else f"column {i + 1}" for i in range(len(rows[0])))
+    names = [IMAGE if num and i == image else f"column {i + 1}" for i in range(len(rows[0]))]
+    if len(names) == len((IMAGE, LABEL)):
+        others = [row[1 - image] for row in rows]
+        if not num and (len({row[0] for row in rows}) < len(rows) or {*others} <= _FLAGS):
+            return tuple(names)
+        repeat = len({*others}) < len(others) or (image == 0 and len(others) <= _FEW)
+        names[1 - image] = LABEL if repeat and not any(map(names_image, others)) else names[1 - image]
+    return tuple(names)
 
 
 def names_image(value: str) -> bool:

@@ -11,7 +11,13 @@ from shardkit.sources.claim import Claim, Form, Gives
 from shardkit.sources.engine.labels.profile import are_of_single_images
 from shardkit.sources.engine.labels.reading import CROSSES, word_of
 from shardkit.sources.file_names import ending
-from shardkit.sources.formats.column_names import LABEL_COLUMNS, LIKELY_LABEL_COLUMNS, named_like
+from shardkit.sources.formats.column_names import (
+    IMAGE_COLUMNS,
+    LABEL_COLUMNS,
+    LIKELY_IMAGE_COLUMNS,
+    LIKELY_LABEL_COLUMNS,
+    named_like,
+)
 from shardkit.sources.formats.tables.opening import TABLE_ENDINGS, open_list_files, open_table_file
 from shardkit.sources.formats.tables.records import TableFile
 from shardkit.sources.formats.tables.text_files import TEXT_ENDINGS
@@ -57,6 +63,16 @@ class NamingFile:
         """The form in which most names agree with the images' paths."""
         forms = [one.form for one in self.found.values()]
         return max(set(forms), key=forms.count)
+
+    @property
+    def named(self) -> dict[str, Found]:
+        """The images by what the file calls them."""
+        return {str(self.rows[i][self.column]): one for i, one in self.found.items()}
+
+    @property
+    def agreement(self) -> tuple[int, int]:
+        """The number of images that are named, and the number of parts of their paths."""
+        return len(self.found), sum(one.num_parts for one in self.found.values())
 
     @property
     def titles(self) -> Sequence[str]:
@@ -112,7 +128,7 @@ def _best(found: Iterable[NamingFile]) -> dict[str, NamingFile]:
     """Return the way to read each file in which it names the most images."""
     best: dict[str, NamingFile] = {}
     for one in found:
-        if one.path not in best or len(one.found) > len(best[one.path].found):
+        if one.path not in best or one.agreement > best[one.path].agreement:
             best[one.path] = one
     return best
 
@@ -182,10 +198,13 @@ def best_column(
 
     With `of_few`, a column of names of image files counts, too, if most of these are not there.
     """
-    of_web = [i for i in range(len(columns)) if rows and _is_web_address(rows[0][i])]
-    for chosen in ([i for i in range(len(columns)) if i not in of_web], of_web):
+    usual = named_like(columns, (*IMAGE_COLUMNS, *LIKELY_IMAGE_COLUMNS))
+    in_order = [*usual, *(i for i in range(len(columns)) if i not in usual)]
+    of_web = [i for i in in_order if rows and _is_web_address(rows[0][i])]
+    for chosen in ([i for i in in_order if i not in of_web], of_web):
         found = {i: _find_column(columns[i], [row[i] for row in rows], names, of_few=of_few) for i in chosen}
-        # Of two columns, that with the paths as they are here, and not on the machine of the table's author.
+        # Of two columns, that with the paths as they are here, and not on the machine of the table's author; of others,
+        # that of the more usual name.
         best = max(found, key=lambda i: (len(found[i]), sum(one.num_parts for one in found[i].values())), default=None)
         if best is not None and found[best]:
             return best, found[best]

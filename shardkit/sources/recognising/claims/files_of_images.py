@@ -2,18 +2,18 @@
 
 import posixpath
 import re
-from collections.abc import Collection
+from collections.abc import Collection, Iterator
 
 from shardkit.sources.claim import Claim
+from shardkit.sources.name_index import stems_of_file
 from shardkit.sources.recognising.claims.captions import is_caption
-from shardkit.sources.recognising.claims.image_names import Found, ImageNames
+from shardkit.sources.recognising.claims.image_names import ImageNames
 from shardkit.sources.recognising.claims.searching import files_by_kind
 from shardkit.sources.walking import join, read_head
 from shardkit.storage import Folder
 
 _ENDINGS = frozenset({".json", ".xml", ".txt", ".csv", ".mat"})
 _STRUCTURED = (".json", ".xml")
-_PREFIX = re.compile(r"(?:gt|label|labels|anno|annotation)_", re.IGNORECASE)  # ICDAR: gt_img_1.txt of img_1.jpg
 _NUM_FILES = 200  # of a folder, which are compared
 _MIN_SHARE = 1 / 2  # of these that are called like images
 # Words of labels in JSON and XML; those of a photograph's data, as Google Takeout keeps them, have none.
@@ -25,39 +25,31 @@ _OF_LABELS = re.compile(
 
 def claims_of_single_images(
     folder: Folder, excluded: str | None, names: ImageNames, used: Collection[str] = ()
-) -> list[Claim]:
-    """Return a claim for each folder with files that are called like the images."""
-    claims = []
-    groups = [
-        (path, others)
-        for path, files in files_by_kind(folder, excluded, _ENDINGS)
-        if (others := [name for name in files if join(path, name) not in used])
-    ]
-    if not groups:
-        return []
+) -> Iterator[Claim]:
+    """Yield a claim for each folder with files that are called like the images."""
+    kinds = files_by_kind(folder, excluded, _ENDINGS)
+    groups = [(path, [name for name in files if join(path, name) not in used]) for path, files in kinds]
     names.look_for([stem for _, files in groups for name in files[:_NUM_FILES] for stem in _stems(name)])
     for path, files in groups:
         some = files[:_NUM_FILES]
-        named = {name: found for name in some if (found := _image_of(name, names)) is not None}
-        if named and len(named) >= _MIN_SHARE * len(some):
-            first, found = next(iter(named.items()))
-            may_be_labels = may_hold_labels(folder, join(path, first))
-            if len(named) == 1 and not (may_be_labels and first.lower().endswith(_STRUCTURED)):
-                continue  # a note in a folder
-            is_whole = len(some) == len(files) and names.are_counted
-            claims.append(
-                Claim(
-                    join(path, first),
-                    len(named),
-                    names.num_images,
-                    is_whole=is_whole,
-                    form=found.form,
-                    gives="unknown" if may_be_labels else "nothing",
-                    why=f"no layout reads such a {posixpath.splitext(first)[1]} for each image",
-                    num_files=len(named) if is_whole else len(files),
-                )
-            )
-    return claims
+        found = {name: one for name in some if (one := next(filter(None, map(names.find, _stems(name))), None))}
+        if not found or len(found) < _MIN_SHARE * len(some):
+            continue
+        first = next(iter(found))
+        may_be_labels = may_hold_labels(folder, join(path, first))
+        if len(found) == 1 and not (may_be_labels and first.lower().endswith(_STRUCTURED)):
+            continue  # a note in a folder
+        is_whole = len(some) == len(files) and names.are_counted
+        yield Claim(
+            join(path, first),
+            len(found),
+            names.num_images,
+            is_whole=is_whole,
+            form=found[first].form,
+            gives="unknown" if may_be_labels else "nothing",
+            why=f"no layout reads such a {posixpath.splitext(first)[1]} for each image",
+            num_files=len(found) if is_whole else len(files),
+        )
 
 
 def may_hold_labels(folder: Folder, path: str) -> bool:
@@ -68,12 +60,7 @@ def may_hold_labels(folder: Folder, path: str) -> bool:
     return not (path.lower().endswith(".txt") and is_caption(head.decode("utf-8", "replace")))
 
 
-def _image_of(name: str, names: ImageNames) -> Found | None:
-    """Return the image that a file is called like."""
-    return next((found for stem in _stems(name) if (found := names.find(stem)) is not None), None)
-
-
-def _stems(name: str) -> tuple[str, str]:
-    """Return what an image may be called to which a file belongs: 1.txt, 1.jpg.txt or gt_1.txt."""
+def _stems(name: str) -> list[str]:
+    """Return what an image may be called to which a file belongs."""
     stem = posixpath.splitext(name)[0]
-    return stem, _PREFIX.sub("", stem)
+    return [stem, *stems_of_file(stem)]

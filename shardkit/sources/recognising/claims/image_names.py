@@ -3,10 +3,11 @@
 import itertools
 import posixpath
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
+from shardkit.errors import MachineError
 from shardkit.naming import IMAGE_ENDINGS
 from shardkit.sources.claim import Form
 from shardkit.sources.file_names import ending
@@ -32,6 +33,7 @@ class Found(NamedTuple):
     paths: list[str]
     form: Form  # how the text and the paths agree
     num_parts: int  # number of parts of the path, from its end, that agree
+    is_upload: bool = False  # whether the text has the digits that an upload to Label Studio puts before the name
 
 
 @dataclass(slots=True)
@@ -40,6 +42,7 @@ class ImageNames:
 
     folder: Folder
     excluded: str | None  # path below it that is not searched; None for none
+    places: tuple[str, ...] = ("",)  # paths below it that are searched
     by_name: dict[str, list[str]] = field(default_factory=dict)  # paths by `name_key` of the file's name
     by_stem: dict[str, list[str]] = field(default_factory=dict)  # paths by that of the name without its ending
     folder_names: set[str] = field(default_factory=set)  # names of the folders, as `plain_word` writes them
@@ -71,7 +74,7 @@ class ImageNames:
 
     def _folders(self) -> Iterator[tuple[str, list[Entry]]]:
         """Yield the folders and their entries, level by level."""
-        level = [""]
+        level: Sequence[str] = self.places
         for _ in range(_MAX_DEPTH + 1):
             below: list[str] = []
             for path in level:
@@ -113,7 +116,7 @@ class ImageNames:
         if self.is_complete:
             return (path for several in self.by_name.values() for path in several)
         excluded = () if self.excluded is None else (self.excluded,)
-        files = files_below(self.folder, "", excluded)
+        files = itertools.chain.from_iterable(files_below(self.folder, place, excluded) for place in self.places)
         return (path for path, entry in files if ending(entry.name) in IMAGE_ENDINGS)
 
     @property
@@ -135,10 +138,9 @@ class ImageNames:
         path = written_path(text)
         if not path or path.endswith("/"):
             return None
-        if "/" in path and not path.startswith("/") and ".." not in path.split("/"):
-            entry = file_or_folder(self.folder, path)
-            if entry is not None and not entry.is_folder:
-                return Found([path], "path", path.count("/") + 1)
+        is_relative = "/" in path and not path.startswith("/") and ".." not in path.split("/")
+        if is_relative and is_file(self.folder, path):
+            return Found([path], "path", path.count("/") + 1)
         name = name_key(posixpath.basename(path))
         if found := self.by_name.get(name):
             return _longest(found, path, has_ending=True)
@@ -148,7 +150,8 @@ class ImageNames:
             return _longest(found, path, has_ending=False)
         plain = uploaded_name(posixpath.basename(path))
         found_plain = self.find(plain, by_stem=by_stem) if plain else None
-        return found_plain if found_plain is not None and len(found_plain.paths) == 1 else None
+        is_one = found_plain is not None and len(found_plain.paths) == 1
+        return found_plain._replace(is_upload=True) if found_plain is not None and is_one else None
 
     def find_all(self, text: str) -> list[str]:
         """Return the images that a text means, of those that are listed."""
@@ -164,6 +167,17 @@ def _longest(paths: list[str], text: str, *, has_ending: bool) -> Found:
     if not has_ending:
         return Found(found, "name without ending", most)
     return Found(found, "path" if is_path else "name" if most == 1 else "end of the path", most)
+
+
+def is_file(folder: Folder, path: str) -> bool:
+    """Return whether a file exists; False too in a folder that may not be read."""
+    try:
+        entry = file_or_folder(folder, path)
+    except MachineError as error:
+        if isinstance(error.__cause__, PermissionError):
+            return False
+        raise
+    return entry is not None and not entry.is_folder
 
 
 def plain_word(value: object) -> str:

@@ -37,9 +37,9 @@ from shardkit.sources.listing import Source
 from shardkit.sources.options import SourceOptions
 from shardkit.sources.readings.values import Annotation, Images, Listed, Reading
 from shardkit.sources.recognising.claims.searching import candidates
+from shardkit.sources.recognising.class_names import find_class_names
 from shardkit.sources.recognising.detection.image_paths import split_of
 from shardkit.sources.recognising.detection.of_many_images import FoundFile, locate, refuse_other_export
-from shardkit.sources.recognising.lists.class_names import find_class_names
 from shardkit.sources.walking import file_or_folder, files_in, join, parent_of
 from shardkit.storage import Folder
 

@@ -196,7 +196,9 @@ def _has_files(folder: Folder, place: str, kind: ImageFormat, *, is_stated: bool
         return False
     paths = files_in(folder, place, kind.ending)[:_TRIED]
     if (kind is YOLO or (kind is VOC and is_stated)) and any(_with_usual_names(folder, place)):
-        return any(posixpath.basename(path) not in kind.side_files for path in paths)  # known by the folders' names
+        # Known by the folders' names, unless these are lists of images.
+        own = [path for path in paths if posixpath.basename(path) not in kind.side_files]
+        return bool(own) and not any(map(is_image, (read_head(folder, own[0]) or b"").decode("latin-1").split()[:2]))
     return any(kind.sniff(head) for path in paths if (head := read_head(folder, path) or b"").strip())
 
 

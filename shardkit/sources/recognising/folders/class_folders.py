@@ -14,9 +14,9 @@ from shardkit.sources.engine.opening import open_reading
 from shardkit.sources.engine.source import ReadingSource
 from shardkit.sources.engine.split_words import split_of_name
 from shardkit.sources.readings.values import Images, Labels, PathPart, PathRegex, Reading
+from shardkit.sources.recognising.class_names import find_names_file
 from shardkit.sources.recognising.folders.first_images import MAX_DEPTH, has_images
 from shardkit.sources.recognising.folders.split_folders import is_unlabelled, says_nothing, splits_of
-from shardkit.sources.recognising.lists.class_names import find_names_file
 from shardkit.sources.walking import ancestors, children, is_dataset, join
 from shardkit.storage import Folder
 

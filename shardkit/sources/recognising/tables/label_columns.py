@@ -24,15 +24,14 @@ from shardkit.sources.formats.column_names import (
     named_like,
 )
 from shardkit.sources.formats.tables.records import Record, TableFile, enumerated
-from shardkit.sources.formats.tables.values import as_text
 from shardkit.sources.options import SourceOptions
 from shardkit.sources.recognising.claims.captions import is_caption
 
 _SAYS_LABEL = re.compile(r"[\w -]*(?:label|class|categor)[\w -]*", re.IGNORECASE)
+_INVENTED = re.compile(r"column \d+")  # name of a column without a header
 _MAX_CHOICES = 8  # commands of a refusal
 _MIN_IMAGES = 2  # of each class on average: more different numbers are a quantity
 _MOST = 0.9  # of the values
-_MAX_PAIRS = 100_000  # different pairs of values in two columns that are compared
 
 
 def find_labels(
@@ -57,15 +56,15 @@ def find_labels(
         agreeing = [i for i in profiles if profiles[i].may_be_label and _fits(profiles[i], options)]
         agreeing = _without_codes(agreeing, profiles, read_all)
         if len(agreeing) > 1:
-            named_codes = _with_names(file, prefix, agreeing, [i for i in free if i not in profiles], read_all)
-            raise _several(file, named_codes, source)
+            raise _several(file, agreeing, source)
         usual = agreeing or usual[:1]
     if usual:
         return decide_labels(file, prefix, (usual[0],), options, read_all, source)
     # One class a column, and nothing else that could be a label.
     if options.label_type != "number" and options.label_separator is None:
         indicators = indicator_columns(prefix, free)
-        if len(indicators) > 1 and len(indicators) == len(free):
+        are_named = not all(_INVENTED.fullmatch(file.columns[i]) for i in indicators)
+        if len(indicators) > 1 and len(indicators) == len(free) and are_named:
             labels = decide_indicators(file, prefix, indicators, options, read_all)
             if labels:
                 return labels
@@ -102,40 +101,16 @@ def _without_codes(columns: list[int], profiles: dict[int, Profile], read_all: R
     """Return the columns without those that only repeat another one: the same values, or a number for each name."""
     kept: list[int] = []
     for column in sorted(columns, key=lambda i: not profiles[i].numbers.has_names):  # names first, otherwise in order
-        whole = profiles[column].numbers.are_whole
-        if not any(
-            _repeats_column(column, other, read_all, is_code=whole and profiles[other].numbers.has_names)
-            for other in kept
-        ):
+        for other in kept:
+            records = (one for one in read_all(frozenset({column, other})) if one.problem is None)
+            pairs = {(str(one.values[column]), str(one.values[other])) for one in records}
+            is_code = profiles[column].numbers.are_whole and profiles[other].numbers.has_names
+            are_paired = len(pairs) == len({code for code, _ in pairs}) == len({name for _, name in pairs})
+            if are_paired and (is_code or all(code == name for code, name in pairs)):
+                break
+        else:
             kept.append(column)
     return [i for i in columns if i in kept]
-
-
-def _repeats_column(column: int, other: int, read_all: ReadAll, *, is_code: bool) -> bool:
-    """Return whether a column has the values of another one; or, as a code, exactly one number for each of them."""
-    pairs: set[tuple[str, str]] = set()
-    for record in read_all(frozenset({column, other})):
-        if record.problem is None:
-            try:
-                pair = as_text(record.values[column]), as_text(record.values[other])
-            except ValueError:
-                return False
-            pairs.add(pair)
-            if (not is_code and pair[0] != pair[1]) or len(pairs) > _MAX_PAIRS:
-                return False
-    codes, names = {code for code, _ in pairs}, {name for _, name in pairs}
-    return len(pairs) == len(codes) == len(names)
-
-
-def _with_names(
-    file: TableFile, prefix: Sequence[Record], columns: list[int], others: list[int], read_all: ReadAll
-) -> list[int]:
-    """Return the columns with one of the names of their numbers in place of each: benign_malignant for target."""
-    profiles = {i: profile_of(file, prefix, i) for i in [*columns, *others]}
-    named_by = [i for i in others if profiles[i].may_be_label and profiles[i].numbers.has_names]
-    codes = [i for i in columns if profiles[i].numbers.are_whole and not profiles[i].numbers.has_names]
-    names = {i: [one for one in named_by if _repeats_column(i, one, read_all, is_code=True)] for i in codes}
-    return [*(i for i in columns if not names.get(i)), *dict.fromkeys(one for found in names.values() for one in found)]
 
 
 def _several(file: TableFile, columns: Sequence[int], source: str) -> CallError:

@@ -1,8 +1,8 @@
 """Find how a table of images is read: the roles of its columns, and where the images are."""
 
-import posixpath
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import cast
 
 from shardkit.errors import DataError
@@ -15,12 +15,13 @@ from shardkit.sources.engine.joined_names import FindImages, JoinedNames, join_n
 from shardkit.sources.formats.tables.json_files import JsonTable
 from shardkit.sources.formats.tables.opening import open_table_file, read_prefix
 from shardkit.sources.formats.tables.parquet_files import ParquetFile
-from shardkit.sources.formats.tables.records import Record, TableFile, enumerated
+from shardkit.sources.formats.tables.records import TableFile, enumerated, records_of
 from shardkit.sources.listing import below
-from shardkit.sources.name_index import UPLOAD_PREFIX, NameIndex, uploaded_name, without_link, written_path
+from shardkit.sources.name_index import NameIndex, without_link, written_path
 from shardkit.sources.options import SourceOptions
 from shardkit.sources.readings.values import Column, Images, LabelKind, Labels, Listed, Reading
-from shardkit.sources.recognising.tables.places import Placement, Places, is_file
+from shardkit.sources.recognising.claims.image_names import is_file as file_exists
+from shardkit.sources.recognising.tables.places import Placement, Places, names_near
 from shardkit.sources.recognising.tables.roles import find_columns
 from shardkit.sources.walking import join, parent_of
 from shardkit.storage import Folder, open_folder
@@ -85,8 +86,6 @@ class FoundTables:
         matches = {one.match for one in places}
         match = matches.pop() if len(matches) == 1 else None
         strip = tuple(dict.fromkeys(text for one in places for text in one.strip))
-        if match is None and self._are_uploads():
-            strip += (f"~^{UPLOAD_PREFIX.pattern}",)
         files = tuple(join(above, file.path) for file in self.files)
         base, bases = places[0].base, {path: one.base for path, one in zip(files, places, strict=True)}
         if len({*bases.values()}) == 1:
@@ -94,14 +93,6 @@ class FoundTables:
         elif all(one.base == parent_of(file.path) for file, one in zip(self.files, places, strict=True)):
             base, bases = ".", {}
         return Column((), files, key, between, match, "" if bases else base, bases, strip)
-
-    def _are_uploads(self) -> bool:
-        """Return whether the names of images begin as those of uploaded files do, and the images' own names do not."""
-        values = (record.values[self.columns.image] for record in read_prefix(self.files[0]))
-        names = [posixpath.basename(written_path(str(value))) for value in values if value not in (None, "")]
-        are_like = bool(names) and all(map(uploaded_name, names))
-        folder = self.placements[0].folder
-        return are_like and not any(uploaded_name(path) for path in NameIndex(folder).find_all(names[0]))
 
 
 def relative(tree: Folder, folder: Folder) -> str:
@@ -118,8 +109,11 @@ def open_tables_in(
     *,
     splits: Sequence[str | None] = (),
     source: str | None = None,
+    is_file: bool = False,
 ) -> FoundTables:
     """Decide how to read tables in a folder, which may be an archive, from the first 1,000 records of each.
+
+    If the only table is SOURCE itself (`is_file`), images are also searched beside its folder.
 
     All records are read once to find the common parent of absolute paths, the types of further columns, and whether
     numbers are classes.
@@ -132,39 +126,28 @@ def open_tables_in(
         if isinstance(first, JoinedNames):
             files, prefixes = (first,), [read_prefix(first)]
             options = replace(options, image_column=first.columns[-1])
-    pairs = zip(files, prefixes, strict=True)
-    prefix = [record for file, some in pairs for record in _in_order(some, file.columns, first.columns)]
-
-    known: dict[tuple[int, int], Placement | None] = {}
-
-    def place(column: int, number: int = 0, *, counting: bool = True) -> Placement | None:
-        if (column, number) not in known:
-            file = files[number]
-            at = file.columns.index(first.columns[column])
-            texts = [text for record in prefixes[number] if (text := _path(record.values[at]))]
-            found_by = Places(folder, file.path, options)
-            known[column, number] = (
-                found_by.place(texts, lambda: _paths(files, column), counting=counting) if texts else None
-            )
-        return known[column, number]
-
-    def read_all(wanted: frozenset[int]) -> Iterator[Record]:
-        return _read_all(files, wanted)
-
-    columns = find_columns(first, prefix, options, read_all, place=place, source=source)
-    places = [place(columns.image, i, counting=False) for i in range(len(files))]
-    for one, file in zip(places, files, strict=True):
-        if one is None:
-            column = first.columns[columns.image]
+    # The first records of each table, with their values in the order of the first one's columns.
+    orders = [[file.columns.index(name) for name in first.columns] for file in files]
+    pairs = zip(orders, prefixes, strict=True)
+    prefix = [one._replace(values=[one.values[i] for i in order]) for order, some in pairs for one in some]
+    read_all = partial(records_of, files)
+    near = partial(names_near, folder, options, is_file=is_file)
+    columns = find_columns(first, prefix, options, read_all, near=near, source=source)
+    places: list[Placement] = []
+    for file, some in zip(files, prefixes, strict=True):
+        column = first.columns[columns.image]
+        at = file.columns.index(column)
+        texts = [text for record in some if (text := _path(record.values[at]))]
+        if not texts:
             msg = f"{file.url}: column {column!r} holds no path in the first records; name another one with "
             raise DataError(f"{msg}{named('image_column')}")
-        if places[0] is not None and one.folder.url != places[0].folder.url:
+        places.append(Places(folder, file.path, options, is_file).place(texts, lambda: _paths(files, columns.image)))
+        if places[-1].folder.url != places[0].folder.url:
             msg = f"{file.url}: its images are not below {places[0].folder.url}, like those of {first.url}; "
             raise DataError(f"{msg}give this table alone as SOURCE")
-    found = tuple(one for one in places if one is not None)
-    if options.image_column and len(files) == 1 and not found[0].files:
-        found = (_described(first, columns.image, found[0]),)
-    return FoundTables(files, columns, found, tuple(splits))
+    if options.image_column and len(files) == 1 and not places[0].is_found:
+        places = [_described(first, columns.image, places[0])]
+    return FoundTables(files, columns, tuple(places), tuple(splits))
 
 
 def _with_equal_columns(files: list[TableFile]) -> tuple[TableFile, ...]:
@@ -187,24 +170,6 @@ def _types(file: TableFile) -> object:
     return dict(zip(file.columns, file.arrow_types, strict=True)), classes
 
 
-def _read_all(files: Sequence[TableFile], wanted: frozenset[int]) -> Iterator[Record]:
-    """Yield the records of all files, with columns in the order of the first one's."""
-    names = files[0].columns
-    for file in files:
-        there = frozenset(file.columns.index(names[i]) for i in wanted)
-        yield from _in_order(file.all_records(there), file.columns, names)
-
-
-def _in_order(records: Iterable[Record], names: tuple[str, ...], wanted: tuple[str, ...]) -> Iterator[Record]:
-    """Yield records of a table with columns `names`, with their values in the order `wanted`."""
-    if names == wanted:
-        yield from records
-        return
-    at = [names.index(name) for name in wanted]
-    for record in records:
-        yield record if record.problem is not None else record._replace(values=[record.values[i] for i in at])
-
-
 def _described(file: TableFile, column: int, placement: Placement) -> Placement:
     """Return where the images are whose names begin with the values of a column; the same if there are none."""
     if not any(described_images(placement.folder, values_of(file, column)).values()):
@@ -219,7 +184,7 @@ def _finder(folder: Folder) -> FindImages:
 
     def find(text: str) -> list[str]:
         path = written_path(text)
-        return [path] if not relative_path_problem(path) and is_file(folder, path) else index.find_all(text)
+        return [path] if not relative_path_problem(path) and file_exists(folder, path) else index.find_all(text)
 
     return find
 
@@ -231,6 +196,6 @@ def _path(value: object) -> str | None:
 
 
 def _paths(files: Sequence[TableFile], column: int) -> Iterator[str]:
-    for record in _read_all(files, frozenset({column})):
+    for record in records_of(files, frozenset({column})):
         if record.problem is None and (path := _path(record.values[column])):
             yield path

@@ -1,9 +1,9 @@
 """Decide the role of each column of a table, from its name, the first records and the user's options."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
-from shardkit.errors import CallError, DataError, ShardkitError, UnknownNameError
+from shardkit.errors import DataError, UnknownNameError
 from shardkit.options.words import named
 from shardkit.sources.engine.columns import Columns
 from shardkit.sources.engine.joined_names import JoinedNames
@@ -23,15 +23,15 @@ from shardkit.sources.formats.column_names import (
 )
 from shardkit.sources.formats.tables.records import Record, TableFile, enumerated
 from shardkit.sources.options import SourceOptions
+from shardkit.sources.recognising.claims.collecting import Head, NamingFile, best_column, look_up
+from shardkit.sources.recognising.claims.image_names import ImageNames
 from shardkit.sources.recognising.tables.label_columns import find_labels
-from shardkit.sources.recognising.tables.places import Placement
+from shardkit.sources.recognising.tables.places import are_relative
 from shardkit.sources.walking import files_below, is_image
 
 _BOX_COLUMNS = (("xmin", "ymin", "xmax", "ymax"), ("x1", "y1", "x2", "y2"))  # '_' and case are ignored
 USUAL_OBJECTS = {"objects", "bbox", "bboxes", "boxes"}
-# Returns where the images are that a column names; None if it names none. May raise CallError or DataError.
-PlaceColumn = Callable[[int], Placement | None]
-_MAX_CHOICES = 4  # commands of a refusal
+_NUM_LOOKED_UP = 100  # records whose values are looked up among the names of images
 
 
 def find_columns(
@@ -40,19 +40,19 @@ def find_columns(
     options: SourceOptions,
     read_all: ReadAll,
     *,
-    place: PlaceColumn,
+    near: Callable[[], Iterable[ImageNames]],
     source: str | None = None,
 ) -> Columns:
     """Decide the role of each column from its name and the first records, and types of features from all records.
 
-    `place` returns where the images are that a column names.
+    `near` yields the images that the table may name.
     """
     if not options.label_columns:
         _refuse_boxes(file, options)
     if options.image_column:
         image = _named(file, options.image_column)
     else:
-        image = _find_image(file, prefix, place, source or file.url)
+        image = _find_image(file, prefix, near, source or file.url)
     return find_other_columns(image, file, prefix, options, read_all, source=source, is_asked=True)
 
 
@@ -108,41 +108,27 @@ def find_other_columns(
     )
 
 
-def _find_image(file: TableFile, prefix: Sequence[Record], place: PlaceColumn, source: str) -> int:
-    """Return the column of images, by its name and the files that exist."""
+def _find_image(
+    file: TableFile, prefix: Sequence[Record], near: Callable[[], Iterable[ImageNames]], source: str
+) -> int:
+    """Return the column of images: the one that names most of them, or one of a usual name."""
+    rows = [record.values for record in prefix[:_NUM_LOOKED_UP]]
     usual = named_like(file.columns, IMAGE_COLUMNS)
-    likely = [i for i in named_like(file.columns, LIKELY_IMAGE_COLUMNS) if i not in usual]
-    if len(usual) == 1 and not likely:
+    likely = named_like(file.columns, LIKELY_IMAGE_COLUMNS)
+    if len(usual) == 1 and not [i for i in likely if i not in usual]:
         return usual[0]
-    others = [i for i, name in enumerate(file.columns) if name and i not in [*usual, *likely]]
-    others = [i for i in others if _may_be_names([record.values[i] for record in prefix])]
-    error: ShardkitError | None = None
-    for columns in (usual, likely, others):
-        found: dict[int, Placement] = {}
-        for i in columns:
-            try:
-                placement = place(i)
-            except (CallError, DataError) as caught:
-                error = error or (caught if i not in others else None)
-                continue
-            if placement and placement.agrees and placement.files not in [one.files for one in found.values()]:
-                found[i] = placement
-        # A path says which of two files of one name is meant.
-        shorter = {i for i in found if any(_ends_with(prefix, other, i) for other in found if other != i)}
-        kept = [i for i in found if i not in shorter]
-        if len(kept) > 1:
-            names = [file.columns[i] for i in kept][:_MAX_CHOICES]
-            problem = f"{file.url}: {' or '.join(map(repr, names))} may be the image column"
-            choices = [Choice({"image_column": name}, f"the image is in column {name!r}") for name in names]
-            raise refuse(problem, source, choices)
-        if kept:
-            return kept[0]
-    if usual:
-        return usual[0]
-    if error:
-        raise error
+    for names in near():
+        for one in look_up([Head(file.path, file.columns, file, rows, is_whole=False)], names):
+            if one.column in usual:
+                _refuse_rivals(file, one, [i for i in usual if i != one.column], names, source)
+            return one.column
+    others = [i for i, name in enumerate(file.columns) if name]
+    for i in (*usual, *likely, *others):
+        texts = [str(row[i]) for row in rows]
+        if i in usual or (all(map(is_image, texts)) and not are_relative(texts)):  # paths of another machine
+            return i
     named_files = (path for path, entry in files_below(file.folder, "") if is_image(entry.name))
-    refuse_lost_zeros(file, [i for i, name in enumerate(file.columns) if name], named_files)
+    refuse_lost_zeros(file, others, named_files)
     why = "has a usual name for image paths"
     if likely:
         listed = enumerated([repr(file.columns[i]) for i in likely])
@@ -154,15 +140,15 @@ def _find_image(file: TableFile, prefix: Sequence[Record], place: PlaceColumn, s
     raise DataError(msg)
 
 
-def _may_be_names(values: Sequence[Any]) -> bool:
-    """Return whether values are texts of which few repeat: a class repeats, an image's name does not."""
-    return len({value for value in values if isinstance(value, str) and value.strip()}) * 2 >= len(values)
-
-
-def _ends_with(prefix: Sequence[Record], column: int, other: int) -> bool:
-    """Return whether all values of a column are paths that end in the values of another one."""
-    pairs = [(str(one.values[column]).replace("\\", "/"), str(one.values[other])) for one in prefix]
-    return all(path.endswith(f"/{name}") for path, name in pairs)
+def _refuse_rivals(file: TableFile, one: NamingFile, others: Sequence[int], names: ImageNames, source: str) -> None:
+    """Refuse a table with two columns of usual names that name as many images, and not the same ones."""
+    for i in others:
+        rival = best_column([file.columns[i]], [[row[i]] for row in one.rows], names)
+        if rival and len(rival[1]) == len(one.found) and rival[1] != one.found:
+            columns = [file.columns[one.column], file.columns[i]]
+            problem = f"{file.url}: {' or '.join(map(repr, columns))} may be the image column"
+            choices = [Choice({"image_column": name}, f"the image is in column {name!r}") for name in columns]
+            raise refuse(problem, source, choices)
 
 
 def _no_boxes() -> str:

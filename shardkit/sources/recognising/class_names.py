@@ -1,16 +1,15 @@
-"""Names of the classes of integer labels, from a file next to the lists."""
+"""Names of the classes of integer labels, from a file next to the table or list that has them."""
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from shardkit.errors import DataError
 from shardkit.sources.engine.column_labels import first_label, unfit
 from shardkit.sources.engine.labels.reading import Labels
 from shardkit.sources.formats.number_names import names_by_number, names_in_json, read_names
-from shardkit.sources.formats.tables.opening import read_prefix
 from shardkit.sources.formats.tables.records import TableFile
 from shardkit.sources.formats.tables.values import as_text
-from shardkit.sources.walking import children, join
+from shardkit.sources.walking import children, join, parent_of
 from shardkit.storage import Folder
 
 # The usual names of such files, in any case: "classes.txt", "categories_places365.txt", UCF101's "classInd.txt".
@@ -51,21 +50,27 @@ def find_class_names(folder: Folder, places: Iterable[str], labels: set[str]) ->
     return (), 0, ""
 
 
-def names_file_of(folder: Folder, file: TableFile, labels: Labels) -> tuple[str, str]:
-    """Return the file in a folder that names the numbers of a table, and why one is not used; '' for none."""
+def names_file_of(folder: Folder, files: Sequence[TableFile], labels: Labels) -> tuple[str, str]:
+    """Return the file that names the numbers of some tables, and why one is not used; '' for none."""
     if labels.kind not in {"class", "classes"} or not labels.whole or labels.class_names:
         return "", ""
-    values = {record.values[labels.columns[0]] for record in read_prefix(file)}
+    values = set()
+    for file in files:
+        column = file.columns.index(labels.names[0])
+        values |= {one.values[column] for one in file.all_records(frozenset({column})) if one.problem is None}
+    texts = {as_text(value) for value in values if value not in (None, "")}
     try:
-        return find_names_file(folder, {as_text(value) for value in values if value not in (None, "")})[0], ""
+        return find_names_file(folder, texts, [parent_of(files[0].path), ""])[0], ""
     except DataError as error:  # it is about something else, or counts otherwise
         return "", f"not used: {error}"
 
 
-def find_names_file(folder: Folder, labels: set[str]) -> tuple[str, int | None]:
-    """Return the file in a folder that names numbers, '' for none; and the number of the first, None if it says so."""
-    for entry in children(folder):
-        if not entry.is_folder and _JSON.fullmatch(entry.name) and names_in_json(folder, entry.name):
-            return entry.name, None
-    _, first, path = find_class_names(folder, [""], labels)
+def find_names_file(folder: Folder, labels: set[str], places: Sequence[str] = ("",)) -> tuple[str, int | None]:
+    """Return the file in some folders that names numbers, '' for none; and the first number, None if it says so."""
+    for place in dict.fromkeys(places):
+        for entry in children(folder, place):
+            path = join(place, entry.name)
+            if not entry.is_folder and _JSON.fullmatch(entry.name) and names_in_json(folder, path):
+                return path, None
+    _, first, path = find_class_names(folder, places, labels)
     return path, first if path and names_by_number(folder, path)[1] is None else None
