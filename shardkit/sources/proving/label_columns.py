@@ -6,6 +6,7 @@ from typing import Any
 from shardkit.naming import first_of, printable
 from shardkit.sources.engine.labels.profile import are_of_single_images
 from shardkit.sources.engine.split_words import split_of_word, words_of
+from shardkit.sources.file_names import stem_of
 from shardkit.sources.formats.column_names import (
     LABEL_COLUMNS,
     LIKELY_LABEL_COLUMNS,
@@ -16,6 +17,7 @@ from shardkit.sources.formats.tables.values import is_number
 from shardkit.sources.proving.evidence import Evidence, repeats
 from shardkit.sources.readings.values import Column
 from shardkit.sources.recognising.folders.split_folders import number_of_word
+from shardkit.sources.walking import is_image
 
 # Words of columns that say where, when, by whom or how an image was made, and never what it shows.
 _OF_MAKING = frozenset(
@@ -104,6 +106,8 @@ def doubts_about_columns(found: Evidence, label: Column) -> Iterator[str]:
         and _OF_NUMBERS.isdisjoint(words_of(name))
     ):
         yield f"the column {printable(name)!r} may hold numbers"
+    if pairs := [one for one, values in found.features.items() if _names_others(values, found)]:
+        yield f"{first_of([*map(repr, pairs)], 3)} names a second image, so a label may be that of a pair"
     if found.are_single:
         yield "most classes have one image"
     for _, names in found.unused_levels():
@@ -140,3 +144,10 @@ def _is_quantity(name: str, values: list[Any]) -> bool:
     texts = {str(value) for value in values if value not in (None, "")}
     is_of_something_else = _is_of_making({*words_of(name)}) or is_called_like_classes(name)
     return not is_of_something_else and len(texts) > 1 and all(map(is_number, texts))
+
+
+def _names_others(values: list[Any], found: Evidence) -> bool:
+    """Return whether most records name another image of the source, too, as those of pairs do."""
+    pairs = zip(map(stem_of, found.keys), values, strict=True)
+    others = [stem_of(name) for own, name in pairs if isinstance(name, str) and is_image(name) and stem_of(name) != own]
+    return 2 * len(others) > len(values) and 2 * sum(one in found.stems for one in others) > len(values)
