@@ -9,6 +9,13 @@ from shardkit.sources.columns import UNMEASURED
 from shardkit.testing import read_source
 
 
+def alone(tmp_path_factory):
+    """A new folder that is alone: images of a table are also searched beside its folder."""
+    folder = tmp_path_factory.mktemp("of-examples") / "alone"
+    folder.mkdir()
+    return folder
+
+
 def write(folder, content, name="labels.csv"):
     """A file of that content: text, bytes, or a list of JSON values."""
     folder.mkdir(parents=True, exist_ok=True)

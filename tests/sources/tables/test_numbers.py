@@ -12,7 +12,7 @@ from shardkit.sources.engine.labels.profile import separator_in
 from shardkit.testing import opened, read_source
 from shardkit.testing.refusals import command_text
 
-from ..table_reading import write, write_parquet
+from ..table_reading import alone, write, write_parquet
 
 
 def labels(path, **options):
@@ -70,7 +70,7 @@ def test_pandas_columns_of_floats_are_classes_if_all_are_whole(tmp_path):
 @settings(max_examples=25)  # each lists two files
 @given(st.lists(st.one_of(st.integers(-3, 9), st.just(None)), min_size=1).filter(lambda found: set(found) != {None}))
 def test_one_blank_changes_no_class(tmp_path_factory, values):
-    folder = tmp_path_factory.mktemp("numbers")
+    folder = alone(tmp_path_factory)
     exact = ["no_label" if value is None else str(value) for value in values]
     as_floats = csv_of("" if value is None else f"{value}.0" for value in values)
     as_integers = csv_of("nan" if value is None else value for value in values)

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from shardkit.sources.engine.labels.numbers import number_of
 
-from ..table_reading import rows, write, write_parquet
+from ..table_reading import alone, rows, write, write_parquet
 
 TEXTS = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0"), min_size=1).filter(
     # 1.0 and 1 are one class, and blanks around a name are no part of it.
@@ -41,7 +41,7 @@ def test_what_the_csv_module_writes_is_read_back(tmp_path_factory, examples, del
     writer = csv.writer(out, delimiter=delimiter, lineterminator=end, quoting=quoting)
     writer.writerow(["image", "name", "whole", "number"])
     writer.writerows([f"{i}.jpg", *values] for i, values in enumerate(examples))
-    same_rows(write(tmp_path_factory.mktemp("csv"), out.getvalue()), examples)
+    same_rows(write(alone(tmp_path_factory), out.getvalue()), examples)
 
 
 @settings(max_examples=40)
@@ -50,7 +50,7 @@ def test_what_the_json_module_writes_is_read_back(tmp_path_factory, examples, en
     names = ["name", "whole", "number"]
     objects = [{"image": f"{i}.jpg"} | dict(zip(names, values, strict=True)) for i, values in enumerate(examples)]
     lines = "".join(json.dumps(one, ensure_ascii=ensure_ascii) + "\n" for one in objects)
-    same_rows(write(tmp_path_factory.mktemp("json"), lines, "labels.jsonl"), examples)
+    same_rows(write(alone(tmp_path_factory), lines, "labels.jsonl"), examples)
 
 
 @settings(max_examples=40)
@@ -63,5 +63,5 @@ def test_what_pyarrow_writes_is_read_back(tmp_path_factory, examples, row_group_
         "whole": pa.array(wholes, pa.int64()),
         "number": pa.array(numbers, pa.float32()),
     }
-    path = write_parquet(tmp_path_factory.mktemp("parquet"), columns, row_group_size=row_group_size)
+    path = write_parquet(alone(tmp_path_factory), columns, row_group_size=row_group_size)
     same_rows(path, examples)

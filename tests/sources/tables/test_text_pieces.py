@@ -19,7 +19,7 @@ from shardkit.sources.opening import open_source
 from shardkit.storage import open_folder
 from shardkit.testing import opened, write_tree
 
-from ..table_reading import write
+from ..table_reading import alone, write
 
 
 @pytest.fixture
@@ -64,7 +64,7 @@ WITH_BAD_BYTES = st.builds(lambda text, at: text[:at] + b"\xff" + text[at:], NAS
 def test_the_pieces_of_a_csv_file_hold_the_records_of_the_whole(
     tmp_path_factory, content, marked, spaced, num_skipped, piece_bytes, read_bytes, longest
 ):
-    folder = tmp_path_factory.mktemp("csv")
+    folder = alone(tmp_path_factory)
     write(folder, b"\xef\xbb\xbf" * marked + content)
     file = CsvFile(open_folder(str(folder)), "labels.csv", ("x", "y"), ",", 0, spaced=spaced)
     with pytest.MonkeyPatch.context() as patch:
@@ -87,7 +87,7 @@ def test_the_pieces_of_a_csv_file_hold_the_records_of_the_whole(
 def test_the_pieces_of_a_json_lines_file_hold_the_records_of_the_whole(
     tmp_path_factory, rows, end, closed, piece_bytes, read_bytes
 ):
-    folder = tmp_path_factory.mktemp("jsonl")
+    folder = alone(tmp_path_factory)
     write(folder, end.join(rows) + end * closed, "labels.jsonl")
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(text_pieces, "PIECE_BYTES", piece_bytes)

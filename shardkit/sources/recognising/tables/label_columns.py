@@ -32,6 +32,7 @@ _INVENTED = re.compile(r"column \d+")  # name of a column without a header
 _MAX_CHOICES = 8  # commands of a refusal
 _MIN_IMAGES = 2  # of each class on average: more different numbers are a quantity
 _MOST = 0.9  # of the values
+_MAX_PAIRS = 100_000  # different pairs of values in two columns that are compared
 
 
 def find_labels(
@@ -102,11 +103,15 @@ def _without_codes(columns: list[int], profiles: dict[int, Profile], read_all: R
     kept: list[int] = []
     for column in sorted(columns, key=lambda i: not profiles[i].numbers.has_names):  # names first, otherwise in order
         for other in kept:
-            records = (one for one in read_all(frozenset({column, other})) if one.problem is None)
-            pairs = {(str(one.values[column]), str(one.values[other])) for one in records}
+            pairs = set[tuple[str, str]]()
+            for record in read_all(frozenset({column, other})):
+                if record.problem is None:
+                    pairs.add((str(record.values[column]), str(record.values[other])))
+                if len(pairs) > _MAX_PAIRS:
+                    break
             is_code = profiles[column].numbers.are_whole and profiles[other].numbers.has_names
             are_paired = len(pairs) == len({code for code, _ in pairs}) == len({name for _, name in pairs})
-            if are_paired and (is_code or all(code == name for code, name in pairs)):
+            if are_paired and len(pairs) <= _MAX_PAIRS and (is_code or all(code == name for code, name in pairs)):
                 break
         else:
             kept.append(column)
