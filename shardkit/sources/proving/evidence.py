@@ -14,6 +14,8 @@ import pyarrow.compute as pc
 
 from shardkit.archives.mounted_folder import MountedFolder
 from shardkit.errors import ShardkitError
+from shardkit.images import BadImage, inspect
+from shardkit.images.boxes import is_resized
 from shardkit.sources.columns import ANNOTATED_HEIGHT, ANNOTATED_WIDTH, FEATURE_PREFIX, LISTING_SCHEMA, OBJECTS
 from shardkit.sources.context import Opening
 from shardkit.sources.engine.accounting import Accounting
@@ -25,7 +27,7 @@ from shardkit.sources.options import SourceOptions
 from shardkit.sources.readings.values import Column, PathPart, Reading, files_of
 from shardkit.sources.recognising.folders.folder_names import parts_of_data
 from shardkit.sources.recognising.folders.split_folders import number_of_word
-from shardkit.sources.walking import files_below, is_folder, is_image, join, parent_of, read_head
+from shardkit.sources.walking import files_below, is_folder, is_image, join, parent_of, read_head, read_sample
 from shardkit.storage import Folder
 
 _MAX_ROWS = 200_000  # examples and files that are looked at; the engine accounts for all of them as it lists
@@ -33,6 +35,7 @@ _MAX_ANNOTATED = 20_000  # examples of files of annotations, which take longer: 
 _BATCH_ROWS = 4096
 _FEW = 12  # examples
 _MAX_COMPARED = 4
+_MAX_HEADER = 1 << 20  # bytes of an image that its size is read from
 _MARGIN = 0.05  # of a side: boxes of objects at the border reach a little beyond it
 
 
@@ -56,6 +59,8 @@ class Evidence:
     is_whole: bool = True  # whether all examples are here
     objects: Counter[str] = field(default_factory=Counter)  # number of objects of each class
     num_beyond: int = 0  # objects whose boxes reach well beyond the image
+    # Widths and heights that annotations say of the first examples with boxes, by key
+    annotated: dict[str, tuple[int, int]] = field(default_factory=dict)
 
     @classmethod
     def of(cls, source: Source, reading: Reading, opening: Opening) -> "Evidence":
@@ -105,6 +110,10 @@ class Evidence:
         lists = examples[OBJECTS].combine_chunks()
         objects, rows = lists.flatten(), pc.list_parent_indices(lists).to_numpy()
         self.objects.update(objects.field("label_name").drop_null().to_pylist())
+        for i in np.unique(rows)[: _MAX_COMPARED - len(self.annotated)]:
+            width, height = (examples[one.name][i].as_py() for one in (ANNOTATED_WIDTH, ANNOTATED_HEIGHT))
+            if width and height:
+                self.annotated[examples["key"][i].as_py()] = width, height
         boxes = objects.field("bbox").flatten().to_numpy(zero_copy_only=False).reshape(-1, 4)
         sizes = [examples[one.name].to_numpy()[rows] for one in (ANNOTATED_HEIGHT, ANNOTATED_WIDTH)]
         shares = boxes / np.tile(np.stack([np.where(size == 0, 1, size) for size in sizes], axis=1), 2)
@@ -197,6 +206,18 @@ class Evidence:
         with contextlib.suppress(OSError, ShardkitError):  # whoever reads it as an image says what is wrong
             return self.tree.read(first) == self.tree.read(second)
         return False
+
+    def scaled_boxes(self) -> str:
+        """Return an example of images that all have another size than their annotations say, and the same shape."""
+        found = []
+        for key, (width, height) in self.annotated.items():
+            data = read_sample(self.tree, join(self.reading.images.root, key), _MAX_HEADER)
+            with contextlib.suppress(BadImage):
+                info = inspect(data or b"")
+                if not is_resized((width, height), info):
+                    return ""
+                found.append(f"{info.width} x {info.height}, not {width} x {height}")
+        return next(iter(found), "")
 
     def copies(self) -> Iterator[tuple[str, str]]:
         """Yield two examples that are one file, of a few that have equal names and sizes."""

@@ -68,6 +68,8 @@ def doubts(found: Evidence, left_out: tuple[str, ...]) -> Iterator[str]:
         yield from doubts_about_names(found)
     if found.objects and not found.options.classes:
         yield from doubts_about_objects(found)
+        if sizes := found.scaled_boxes():
+            yield f"images have another size than their annotations say, such as {sizes}: their boxes would be scaled"
         if len(found.objects) == 1:
             yield from _attributes(found)
 

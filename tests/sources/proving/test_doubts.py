@@ -620,6 +620,11 @@ COLUMNS = {
     ),
 }
 OBJECTS = {
+    "drawn on pictures of another size": (
+        "images have another size than their annotations say, such as 4 x 4, not 8 x 8: their boxes would be scaled",
+        VOC | {f"JPEGImages/{i}.png": picture(i, width=4, height=4) for i in range(4)},
+        VOC,
+    ),
     "beyond their images": ("6 of 24 boxes reach beyond their images", yolo(0.75), yolo(0.5)),
     "called like no class": (
         "?, ignore are called like objects without a class",
