@@ -31,7 +31,7 @@ def question(found: Evidence, opening: Opening, recognised: Reading, doubts: Seq
     how = how.partition("; note: ")[0]
     problem = f"{printable(opening.url)}: shardkit would read it as {how}, and asks first, because "
     problem += "; ".join(doubts[:_SHOWN])
-    others = offers(opening, recognised, lacks_annotations=found.rejected[NO_LABEL] > 0)
+    others = offers(opening, recognised, found.counts, lacks_annotations=found.rejected[NO_LABEL] > 0)
     offered = [*_totals(opening, [Offer(recognised, AS_RECOGNISED), *others])]
     error = UnclearError(problem, [*map(_change, offered)])
     error.readings = tuple(to_data(one.reading) for one in offered)

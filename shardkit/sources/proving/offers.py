@@ -6,9 +6,9 @@ Each is a reading that the engine executes and that is planned before it is show
 import itertools
 import posixpath
 import re
-from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from types import MappingProxyType
 from typing import Any
 
 from shardkit.errors import ShardkitError
@@ -67,8 +67,21 @@ class Offer:
     meaning: str  # what it means, in a few words
 
 
-def offers(opening: Opening, recognised: Reading | None, *, lacks_annotations: bool = False) -> Iterator[Offer]:
-    """Yield readings that may be meant, the likely ones first; `recognised` is the one that was found, if any."""
+def offers(
+    opening: Opening,
+    recognised: Reading | None,
+    counts: Mapping[str, int] = MappingProxyType({}),
+    *,
+    lacks_annotations: bool = False,
+) -> Iterator[Offer]:
+    """Yield readings that may be meant, the likely ones first.
+
+    Args:
+        opening: The source.
+        recognised: The reading that was found, if any.
+        counts: Number of its images of each class.
+        lacks_annotations: Whether some of its images have no annotation.
+    """
     paths = [
         path
         for path, entry in itertools.islice(
@@ -79,12 +92,14 @@ def offers(opening: Opening, recognised: Reading | None, *, lacks_annotations: b
     base = recognised or Reading()
     if recognised is not None:
         yield from _of_the_same(opening, recognised, paths)
+        yield from _in_one_writing(recognised, counts)
         if recognised.boxes is not None and lacks_annotations:
             yield Offer(replace(recognised, without_annotation="ignore"), "without the images that have no annotation")
             negatives = replace(recognised, without_annotation="negative")
             yield Offer(negatives, "images without annotation have no objects")
     others = itertools.chain(
         _of_tables(opening, base),
+        _without_labels(paths, base),
         _of_levels(paths, base) if opening.file is None and base.mask is None else (),
         _of_names(paths, base) if opening.file is None and base.boxes is None and base.mask is None else (),
     )
@@ -102,10 +117,8 @@ def _of_the_same(opening: Opening, reading: Reading, paths: list[str]) -> Iterat
     label = reading.label
     if label is None or not isinstance(label.origin, PathPart):
         return
-    root = reading.images.root
-    inside = [path[len(root) + 1 :] if root else path for path in paths if not root or path.startswith(f"{root}/")]
-    parts = [path.split("/")[:-1] for path in inside]
-    index = label.origin.path
+    inside, parts = _inside(reading, paths)
+    root, index = reading.images.root, label.origin.path
     names = sorted({one[index] for one in parts if len(one) > index})
     deep = sorted({one[index + 1] for one in parts if len(one) > index + 1})
     start = (f"/{root}/" if root else "/") if index == 0 else ""
@@ -129,13 +142,6 @@ def _of_the_same(opening: Opening, reading: Reading, paths: list[str]) -> Iterat
         yield Offer(inner, f"the class is the last folder: {_shown(deep)}")
     if 0 < len(deep) <= _MAX_SHOWN and any(len(one) == index + 1 for one in parts):
         yield Offer(_ignoring(reading, [f"{name}/" for name in deep]), f"without {_shown(deep)}")
-    if what := parts_of_data(names):
-        yield Offer(replace(reading, label=None, split=None), f"images without labels: {_shown(names)} {what}")
-    counts = Counter(one[index] for one in parts if len(one) > index)
-    written = {plain_name(name): name for name in sorted(names, key=lambda name: counts[name])}
-    if twins := {name: usual for name in names if (usual := written[plain_name(name)]) != name}:
-        joined = replace(reading, label=replace(label, origin=replace(label.origin, map=twins)))
-        yield Offer(joined, f"{_shown([*twins])} is one class with {_shown([*dict.fromkeys(twins.values())])}")
     parts_of_names = {name: without_parts(name) for name in names}
     if all(parts_of_names.values()) and 1 < len({*parts_of_names.values()}) < len(names):
         splits = {name: mentioned_split(name) for name in names}
@@ -151,6 +157,34 @@ def _of_the_same(opening: Opening, reading: Reading, paths: list[str]) -> Iterat
     unlike = unlike_in_files(labels, inside)
     if 0 < len(unlike) < len(names) - 1 and unlike != odd:
         yield without(unlike)
+
+
+def _without_labels(paths: Sequence[str], base: Reading) -> Iterator[Offer]:
+    """Yield the reading without labels if the folders that it takes for classes look like parts of the data."""
+    if base.label is None or not isinstance(base.label.origin, PathPart):
+        return
+    index = base.label.origin.path
+    names = sorted({one[index] for one in _inside(base, paths)[1] if len(one) > index})
+    if why := parts_of_data(names):
+        yield Offer(replace(base, label=None, split=None), f"images without labels: {_shown(names)} {why}")
+
+
+def _inside(reading: Reading, paths: Sequence[str]) -> tuple[list[str], list[list[str]]]:
+    """Return the paths of the images below the reading's root, and their folders."""
+    start = f"{reading.images.root}/" if reading.images.root else ""
+    inside = [path.removeprefix(start) for path in paths if path.startswith(start)]
+    return inside, [path.split("/")[:-1] for path in inside]
+
+
+def _in_one_writing(reading: Reading, counts: Mapping[str, int]) -> Iterator[Offer]:
+    """Yield the reading with one class for names in several writings, called as most of its images are."""
+    label = reading.label
+    if label is None or not isinstance(label.origin, PathPart | Column) or label.kind != "class":
+        return
+    written = {plain_name(name): name for name in sorted(counts, key=lambda name: (counts[name], name))}
+    if twins := {name: usual for name in sorted(counts) if (usual := written[plain_name(name)]) != name}:
+        joined = replace(reading, label=replace(label, origin=replace(label.origin, map=twins)))
+        yield Offer(joined, f"{_shown([*twins], '')} read as {_shown([*dict.fromkeys(twins.values())], '')}")
 
 
 def _of_splits(reading: Reading, split: PathPart, parts: Sequence[Sequence[str]]) -> Iterator[Offer]:

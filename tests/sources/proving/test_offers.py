@@ -25,9 +25,19 @@ FIELDS = [f"{20240101 + n}_C{n % 2}_{'FN'[n // 2 % 2]}_{('good', 'bad')[n // 4 %
 OFFERED = {
     "one class in two writings": (
         in_folders("big cat", "dog") | in_folders("Big_Cat", count=2),
-        "Big_Cat/ is one class with big cat/",
+        "Big_Cat read as big cat",
         ["big cat", "dog"],
         10,
+    ),
+    "classes of a table in two writings": (
+        HEAP
+        | {
+            "t.csv": "image,label\n"
+            + "".join(f"img/{n:04}.png,{label}\n" for n, label in enumerate(["cat", "Cat ", "dog", "cat"] * 2))
+        },
+        "Cat read as cat",
+        ["cat", "dog"],
+        8,
     ),
     "classes at two depths": (
         in_folders("healthy", "sick/mite", "sick/rust"),
@@ -95,7 +105,16 @@ def test_a_command_gives_what_its_comment_says(name, tmp_path):
     assert (manifest.classes, sum(one.num_examples for one in manifest.splits.values())) == (classes, num_examples)
 
 
-def test_images_without_labels_are_offered_last(tmp_path):
-    asked = call("convert", write_tree(tmp_path / "source", pictures(*FIELDS[:12])), tmp_path / "out")
+OF_DAYS = in_folders("2024-05-01", "2024-05-02", count=6)
+BY_COLUMNS = "file,flower,quality\n" + "".join(
+    f"{path},{('rose', 'tulip')[n % 2]},{('good', 'bad')[n % 3 % 2]}\n" for n, path in enumerate(OF_DAYS)
+)
+
+
+@pytest.mark.parametrize("files", [pictures(*FIELDS[:12]), OF_DAYS | {"t.csv": BY_COLUMNS}], ids=["names", "days"])
+def test_images_without_labels_are_offered_last(files, tmp_path):
+    asked = call("convert", write_tree(tmp_path / "source", files), tmp_path / "out")
     commands = [line for line in asked.stderr.splitlines() if line.startswith("  shardkit ")]
-    assert ["--unlabelled" in line for line in commands] == [False] * (len(commands) - 1) + [True]
+    are_without = ["--unlabelled" in line or "images without labels" in line for line in commands]
+    assert are_without == [False] * (len(commands) - 1) + [True]
+    assert len(commands) > 2

@@ -57,6 +57,8 @@ def test_lines_that_are_too_long_are_told_and_no_other(tmp_path_factory, longest
 # text of a table, the encoding that it is written in, and that it is read in
 ENCODINGS = {
     "German": ("Bild;Möbel\na.jpg;Größe\n", "cp1252", "cp1252"),
+    "German, one word that may be Japanese": ("Bild;Art;Qualität\na.jpg;x;gut\n", "cp1252", "cp1252"),
+    "Japanese behind Latin letters": ("image写真,class\na.jpg,A良品\n", "cp932", "cp932"),
     "French": ("image;espèce\na.jpg;épaulière réélue – 5 €\n", "cp1252", "cp1252"),
     "Russian": ("файл;класс\na.jpg;Кошка\nb.jpg;СОБАКА №5\n", "cp1251", "cp1251"),
     "Japanese": ("ファイル名,分類\n部品.jpg,良品\n", "cp932", "cp932"),

@@ -13,7 +13,7 @@ from shardkit.storage import Folder, os_errors_as
 
 MAX_LINE_BYTES = 16 << 20  # 16 MiB
 READ_BYTES = 1 << 20  # 1 MiB
-UTF_8, WINDOWS = "utf-8", "cp1252"  # encodings of text
+UTF_8, WINDOWS, _SHIFT_JIS = "utf-8", "cp1252", "cp932"  # encodings of text
 _JAPANESE = r"\u3000-\u30ff\u4e00-\u9fff\uff01-\uff60"
 _WESTERN = "àáâãäåæçèéêëìíîïñòóôõöøùúûüœÀÁÂÃÄÅÆÇÈÉÊËÌÍÎÏÑÒÓÔÕÖØÙÚÛÜŒß"
 # What lines of each encoding may hold: next to ASCII, Western words have at most two letters of their own in a row;
@@ -27,8 +27,10 @@ _LETTERS = {
     "cp1251": re.compile(
         r"(?:[\x00-\x7f°§€©®–—“”„…«»·№]|(?<![^\W\d_])(?:[А-ЯЁ]?[а-яё]+|[А-ЯЁ]+)(?![^\W\d_]))*",
     ),
-    "cp932": re.compile(rf"(?:[\x00-\x7f]|(?<![A-Za-z])[{_JAPANESE}]+|[{_JAPANESE}]+(?![A-Za-z]))*"),
+    _SHIFT_JIS: re.compile(rf"(?:[\x00-\x7f]|(?<![A-Za-z])[{_JAPANESE}]+|[{_JAPANESE}]+(?![A-Za-z]))*"),
 }
+# A sign of Japanese that is not one behind a Latin letter: "ät" of "Qualität" is also such a sign.
+_SURELY_JAPANESE = re.compile(rf"(?<![A-Za-z])[{_JAPANESE}]|[{_JAPANESE}]{{2}}")
 _CHINESE = "gb18030"
 _CHINESE_SIGN = re.compile(rb"[\xb0-\xf7][\xa1-\xfe]")
 _OF_CHINESE = re.compile(rb"(?:[\x00-\x7f]|[\xa1\xa3\xb0-\xf7][\xa1-\xfe])*")
@@ -147,6 +149,8 @@ def encoding_of(folder: Folder, path: str) -> str:
         return UTF_8
     found = [one for one, letters in _LETTERS.items() if _is_of_language(pieces, one, letters)]
     found += [_CHINESE] if is_chinese else []
+    if found == [WINDOWS, _SHIFT_JIS] and not any(_SURELY_JAPANESE.search(one.decode(_SHIFT_JIS)) for one in pieces):
+        return WINDOWS
     return found[0] if len(found) == 1 else UTF_8
 
 
