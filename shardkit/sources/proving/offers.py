@@ -98,7 +98,7 @@ def offers(
             negatives = replace(recognised, without_annotation="negative")
             yield Offer(negatives, "images without annotation have no objects")
     others = itertools.chain(
-        _of_tables(opening, base),
+        _of_tables(opening, base, paths),
         _without_labels(paths, base),
         _of_levels(paths, base) if opening.file is None and base.mask is None else (),
         _of_names(paths, base) if opening.file is None and base.boxes is None and base.mask is None else (),
@@ -233,7 +233,7 @@ def _files_of_names(opening: Opening) -> list[str]:
     ][:_MAX_SHOWN]
 
 
-def _of_tables(opening: Opening, base: Reading) -> Iterator[Offer]:
+def _of_tables(opening: Opening, base: Reading, paths: Sequence[str]) -> Iterator[Offer]:
     """Yield a reading for each column that may be the label of a table that names images; and for lists of splits."""
     names = ImageNames(opening.folder, opening.excluded)
     try:
@@ -242,7 +242,7 @@ def _of_tables(opening: Opening, base: Reading) -> Iterator[Offer]:
         return
     if opening.file is not None:
         files = [one for one in files if one.path == opening.file]
-    found = [offer for one in files[:_MAX_TABLES] for offer in _of_table(opening, one, base)]
+    found = [offer for one in files[:_MAX_TABLES] for offer in _of_table(opening, one, base, paths)]
     if opening.file is None:
         found += _of_folders(opening, {one.path for one in files}, names, base)
     yield from (offer for _, offer in sorted(found, key=lambda one: one[0]))
@@ -260,7 +260,9 @@ def _of_tables(opening: Opening, base: Reading) -> Iterator[Offer]:
         yield Offer(replace(base, split=Listed(lists, rest=rest)), f"splits from {_shown([*lists], '')}{others}")
 
 
-def _of_table(opening: Opening, one: NamingFile, base: Reading) -> Iterator[tuple[tuple[int, ...], Offer]]:
+def _of_table(
+    opening: Opening, one: NamingFile, base: Reading, paths: Sequence[str]
+) -> Iterator[tuple[tuple[int, ...], Offer]]:
     """Yield readings by the columns of a table, with their ranks."""
     titles = one.titles
     origin = Column((), (one.path,), (titles[one.column],), strip=naming_of(one.named).strip)
@@ -301,7 +303,9 @@ def _of_table(opening: Opening, one: NamingFile, base: Reading) -> Iterator[tupl
                 )
         yield offer(title, column, where, _oddness(values))
         if opening.file is None and (rest := _folder_of_classes(base)) is not None:
-            yield offer(title, replace(column, rest=rest), f"{where}, the folder is for other images")
+            rank, found = offer(title, replace(column, rest=rest), f"{where}, for all other images it is their folder")
+            folders = _split_level(_levels([path.split("/")[:-1] for path in paths]))
+            yield rank, replace(found, reading=replace(found.reading, split=split or folders))
     for path, others in _tables_to_join(opening, one):
         for title, values in others.items():
             column = replace(origin, column=(title,), via=(path,))
@@ -342,8 +346,8 @@ def _other_tables(opening: Opening, naming: set[str]) -> Iterator[tuple[str, Seq
 
 
 def _folder_of_classes(base: Reading) -> PathPart | None:
-    """Return where the label is in paths from SOURCE, if folders are classes or nothing is known."""
-    if base.label is None:
+    """Return where the label is in paths from SOURCE, if folders may be classes."""
+    if base.label is None or (isinstance(base.label.origin, Column) and base.label.origin.rest is None):
         return PathPart(-1)
     if not isinstance(base.label.origin, PathPart):
         return None

@@ -110,10 +110,12 @@ def origin_text(origin: Origin) -> str:
 def fact_text(name: str, origin: Origin) -> str:
     """Return where a fact comes from, for the user."""
     rest = getattr(origin, "rest", None)
+    if isinstance(rest, PathPart | PathRegex):
+        rest = origin_text(rest)
     text = origin_text(origin)
     if isinstance(origin, Paired):
         text = origin.pair + (f" and {len(origin.also)} more" if origin.also else "")
-    return f"{name} from {printable(text)}" + (f", {rest} for all other images" if rest else "")
+    return f"{name} from {printable(text)}" + (f", {printable(rest)} for all other images" if rest else "")
 
 
 def folder_levels(reading: Reading) -> str:

@@ -39,6 +39,14 @@ OFFERED = {
         ["cat", "dog"],
         8,
     ),
+    "folders for training, a table for the test": (
+        in_folders("train/cat", "train/dog")
+        | pictures(*(f"test/t{n}.png" for n in range(4)))
+        | {"test.csv": "file,class\n" + "".join(f"t{n}.png,{('cat', 'dog')[n % 2]}\n" for n in range(4))},
+        "for all other images it is their folder",
+        ["cat", "dog"],
+        12,
+    ),
     "classes at two depths": (
         in_folders("healthy", "sick/mite", "sick/rust"),
         "the class is the last folder",
