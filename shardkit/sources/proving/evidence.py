@@ -25,7 +25,7 @@ from shardkit.sources.ignoring.filtered_folder import FilteredFolder
 from shardkit.sources.listing import Listing, Source
 from shardkit.sources.options import SourceOptions
 from shardkit.sources.readings.values import Column, PathPart, Reading, files_of
-from shardkit.sources.recognising.folders.folder_names import parts_of_data
+from shardkit.sources.recognising.folders.folder_names import are_dates, parts_of_data
 from shardkit.sources.recognising.folders.split_folders import number_of_word
 from shardkit.sources.walking import files_below, is_folder, is_image, join, parent_of, read_head, read_sample
 from shardkit.storage import Folder
@@ -276,13 +276,16 @@ class Evidence:
             return
         for i, names in enumerate(self.levels):
             is_said = i in self.used_levels or repeats(names, self.labels) or repeats(names, self.splits)
-            if not is_said and len({*names}) > 1 and not self._are_parts(names):
+            if not is_said and len({*names}) > 1 and not self._are_parts(i, names):
                 yield i, names
 
-    def _are_parts(self, names: list[str]) -> bool:
+    def _are_parts(self, level: int, names: list[str]) -> bool:
         """Return whether folders are called like days, cameras or numbered parts, and the classes are in several."""
         words = {number_of_word(name) for name in self.counts}  # classes that are numbered, too, may be the parts
-        if not parts_of_data(sorted({*names})) or any("fold" in name.lower() for name in names):
+        with_those_above = {"-".join(some) for some in zip(*self.levels[: level + 1], strict=True)}  # 2024/05/31
+        if not (parts_of_data(sorted({*names})) or are_dates(sorted(with_those_above))) or any(
+            "fold" in name.lower() for name in names
+        ):
             return False
         if len(self.counts) > 1 and len(words) == 1 and None not in words:
             return False

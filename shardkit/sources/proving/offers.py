@@ -90,6 +90,9 @@ def offers(
         if is_image(entry.name)
     ]
     base = recognised or Reading()
+    names = ImageNames(opening.folder, opening.excluded)
+    files = _naming_files(opening, names)
+    lists = _lists_of_splits(files)
     if recognised is not None:
         yield from _of_the_same(opening, recognised, paths)
         yield from _in_one_writing(recognised, counts)
@@ -97,11 +100,15 @@ def offers(
             yield Offer(replace(recognised, without_annotation="ignore"), "without the images that have no annotation")
             negatives = replace(recognised, without_annotation="negative")
             yield Offer(negatives, "images without annotation have no objects")
-    others = itertools.chain(
-        _of_tables(opening, base, paths),
+    of_paths = itertools.chain(
         _without_labels(paths, base),
         _of_levels(paths, base) if opening.file is None and base.mask is None else (),
         _of_names(paths, base) if opening.file is None and base.boxes is None and base.mask is None else (),
+    )
+    others = itertools.chain(
+        _of_tables(opening, files, names, base, paths),
+        [Offer(replace(base, split=lists), _splits_said(lists))] if lists and base.label else (),
+        (_with_lists(one, lists) for one in of_paths) if lists else of_paths,
     )
     # What has boxes is seldom meant to be read without.
     yield from (replace(one, meaning=f"{one.meaning}; without boxes") if base.boxes else one for one in others)
@@ -233,31 +240,47 @@ def _files_of_names(opening: Opening) -> list[str]:
     ][:_MAX_SHOWN]
 
 
-def _of_tables(opening: Opening, base: Reading, paths: Sequence[str]) -> Iterator[Offer]:
-    """Yield a reading for each column that may be the label of a table that names images; and for lists of splits."""
-    names = ImageNames(opening.folder, opening.excluded)
+def _naming_files(opening: Opening, names: ImageNames) -> list[NamingFile]:
+    """Return the tables and lists that name images."""
     try:
-        files = [one for one in naming_files(opening.folder, opening.excluded, names) if one.file is not None]
+        files = naming_files(opening.folder, opening.excluded, names)
     except ShardkitError:
-        return
-    if opening.file is not None:
-        files = [one for one in files if one.path == opening.file]
+        return []
+    return [one for one in files if one.file is not None and opening.file in {None, one.path}]
+
+
+def _lists_of_splits(files: Sequence[NamingFile]) -> Listed | None:
+    """Return the splits that lists of names are called like; the images in none of them are for training."""
+    lists = {one.path: split for one in files if not one.others and (split := mentioned_split(one.path))}
+    return Listed(lists, rest=None if "train" in lists.values() else "train") if lists else None
+
+
+def _with_lists(offer: Offer, lists: Listed) -> Offer:
+    """Return an offer with the splits of lists, if it has none."""
+    if offer.reading.split is not None:
+        return offer
+    return Offer(replace(offer.reading, split=lists), f"{offer.meaning}; {_splits_said(lists)}")
+
+
+def _splits_said(lists: Listed) -> str:
+    others = f", all others are {lists.rest}" if lists.rest else ""
+    return f"splits from {_shown([*lists.lists], '')}{others}"
+
+
+def _of_tables(
+    opening: Opening, files: Sequence[NamingFile], names: ImageNames, base: Reading, paths: Sequence[str]
+) -> Iterator[Offer]:
+    """Yield a reading for each column that may be the label of a table that names images; and for lists of classes."""
     found = [offer for one in files[:_MAX_TABLES] for offer in _of_table(opening, one, base, paths)]
     if opening.file is None:
         found += _of_folders(opening, {one.path for one in files}, names, base)
     yield from (offer for _, offer in sorted(found, key=lambda one: one[0]))
-    plain = [one.path for one in files if not one.others]
-    of_classes = {path: stem_of(path) for path in plain if mentioned_split(path) is None}
+    of_classes = {one.path: stem_of(one.path) for one in files if not (one.others or mentioned_split(one.path))}
     if base.label is None and len({*of_classes.values()}) > 1:
         yield Offer(
             Reading(label=Labels(Listed(of_classes)), archives=base.archives),
             f"the classes are the names of {_shown([*of_classes], '')}, which list their images",
         )
-    lists = {path: split for path in plain if (split := mentioned_split(path))}
-    if lists and base.label is not None:
-        rest = None if "train" in lists.values() else "train"
-        others = f", all others are {rest}" if rest else ""
-        yield Offer(replace(base, split=Listed(lists, rest=rest)), f"splits from {_shown([*lists], '')}{others}")
 
 
 def _of_table(
@@ -274,6 +297,7 @@ def _of_table(
         return (_rank(title), oddness, next(numbers)), Offer(reading, f"the label is column {title!r} of {where}")
 
     where = printable(one.path)
+    is_of_all = opening.file is not None or (one.is_whole and len({*one.named}) >= len(paths))
     marks = [
         title
         for i, title in enumerate(titles)
@@ -302,7 +326,7 @@ def _of_table(
                     title, column, f"{where}; {printable(path)} names the numbers", _oddness(values), names=path
                 )
         yield offer(title, column, where, _oddness(values))
-        if opening.file is None and (rest := _folder_of_classes(base)) is not None:
+        if not is_of_all and (rest := _folder_of_classes(base)) is not None:
             rank, found = offer(title, replace(column, rest=rest), f"{where}, for all other images it is their folder")
             folders = _split_level(_levels([path.split("/")[:-1] for path in paths]))
             yield rank, replace(found, reading=replace(found.reading, split=split or folders))

@@ -21,7 +21,9 @@ from shardkit.sources.formats.tables.text_files import TEXT_ENDINGS
 from shardkit.sources.formats.unsupported_images import unsupported_format
 from shardkit.sources.listing import Source
 from shardkit.sources.options import SourceOptions
+from shardkit.sources.recognising.claims.collecting import naming_files
 from shardkit.sources.recognising.claims.files_of_images import may_hold_labels
+from shardkit.sources.recognising.claims.image_names import ImageNames
 from shardkit.sources.recognising.folders.class_tree import FlatFolders, Without, Wrapper, read_tree
 from shardkit.sources.recognising.folders.data_formats import data_format
 from shardkit.sources.recognising.folders.first_images import image_names
@@ -130,7 +132,13 @@ def _refusal_of_flat_folders(opening: Opening, flat: FlatFolders, url: str) -> S
             commands.append(Change(f"{shown} is the only class", forced, sources=(url,)))
     examples = " and ".join(map(printable, every[:_EXAMPLES]))
     problem = f"{url}: there are no label folders, only images such as {examples} in {where}"
-    return UnrecognisedError(problem, commands)
+    of_images = ImageNames(folder, opening.excluded)
+    unread = [one for one in naming_files(folder, opening.excluded, of_images) if one.file is None]
+    if not unread:
+        return UnrecognisedError(problem, commands)
+    problem += f"; {unread[0].claim(of_images).sentence}, in a form that shardkit does not read"
+    remedy = "write a table (.csv) with a row for each image: its name, and what the file says of it"
+    return UnrecognisedError(problem, commands, remedy=remedy)
 
 
 def _refuse_without_images(folder: Folder, url: str) -> ShardkitError:

@@ -613,6 +613,11 @@ COLUMNS = {
         classes(*ANIMALS[:6]),
     ),
     "folders": ("folders such as p, q are not used", of_two_folders("pq"), of_two_folders(["batch1", "batch2"])),
+    "folders of months": (
+        "folders such as 05, 06 are not used",
+        of_two_folders(["05", "06"]),
+        of_two_folders(["2023/05", "2023/06"]),
+    ),
     "folders that are splits": (
         "folders such as test, train are not used",
         of_two_folders(["test", "train"]),

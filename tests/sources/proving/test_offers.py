@@ -47,6 +47,19 @@ OFFERED = {
         ["cat", "dog"],
         12,
     ),
+    "names of files in the folders of persons": (
+        pictures(*(f"person{n}/{mood}.png" for n in range(4) for mood in ("glad", "sad"))),
+        "glad.png has the class 'glad'",
+        ["glad", "sad"],
+        8,
+    ),
+    "lists of splits beside classes in names": (
+        pictures(*(f"all/{name}_{n}.png" for name in ("cat", "dog") for n in range(4)))
+        | {"train.txt": "".join(f"cat_{n}.png\ndog_{n}.png\n" for n in range(3)), "test.txt": "cat_3.png\ndog_3.png\n"},
+        "splits from test.txt, train.txt",
+        ["cat", "dog"],
+        8,
+    ),
     "classes at two depths": (
         in_folders("healthy", "sick/mite", "sick/rust"),
         "the class is the last folder",

@@ -19,6 +19,7 @@ _GUESSES = (
     r"^(.+)-[0-9]+\.",
     r"^([^0-9]*[^0-9 ._-])[ ._-]*[0-9]+\.",
     r"^[0-9]+[ ._-]+([^0-9]+)\.",
+    r"^([^0-9.]+)\.[^.]+$",
 )
 _CAMERAS = frozenset({"dsc", "dscn", "frame", "image", "img", "photo", "pic", "picture", "pxl", "scan", "screenshot"})
 _SEPARATORS = "_-@ ,"  # none of them has a meaning in a regular expression
