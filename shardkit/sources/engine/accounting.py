@@ -94,7 +94,7 @@ def files_and_uses(reading: Reading, masks: Iterable[str], used: Iterable[str]) 
     """Return what each file of a reading is for: globs of masks, and those of the files that other facts come from."""
     uses: dict[str, Use] = {}
     # Files of annotations may give splits, too, and the names of their classes.
-    for name, origin in sorted(reading.facts(), key=lambda fact: not isinstance(fact[1], Annotation)):
+    for name, origin in sorted(reading.facts(), key=lambda fact: fact[0] == "split"):
         of_fact: Use = "splits" if name == "split" else "masks" if name == "mask" else "labels"
         if isinstance(origin, Annotation):
             uses[origin.names] = "class names"

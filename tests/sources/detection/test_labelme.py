@@ -3,6 +3,7 @@ import json
 import pytest
 
 from shardkit.errors import CallError, DataError
+from shardkit.sources.claim import UsedFile
 from shardkit.testing import listed, opened, read_source, write_tree
 from shardkit.testing.refusals import command_text
 
@@ -38,6 +39,7 @@ def test_shapes_become_boxes(tmp_path):
     assert [one["segmentation"] for one in found.rows[0]["objects"]] == ["", "[[5.0,6.0,9.0,6.5,7.0,20.0]]", ""]
     assert found.skipped == {"shapes without area (points, lines) or to be ignored": 3}
     assert "points and lines are left out" in source.describe()
+    assert source.used_files == (UsedFile("*.json", "labels"),)
 
 
 def test_shapes_of_one_group_are_one_object(tmp_path):
