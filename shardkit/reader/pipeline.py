@@ -19,6 +19,7 @@ from dataclasses import replace
 from functools import partial
 from typing import Any
 
+import numpy as np
 import tensorflow as tf
 from tensorflow.python.framework.config import is_op_determinism_enabled  # it has no public name
 
@@ -61,7 +62,7 @@ class NotDenseError(Exception):
 
 
 def _for_this_process(spec: PipelineSpec) -> Any:
-    fetcher = make_fetcher(spec)
+    fetcher, start_step = make_fetcher(spec), spec.start_step
     chunks = fetched_chunks(spec, fetcher)
     # Copies are verified when made, and never replaced; what is held is compared when it is read.
     is_verified = spec.table.has_copies or spec.table.held is not None
@@ -69,7 +70,7 @@ def _for_this_process(spec: PipelineSpec) -> Any:
     check = check_keys(fetcher) if compares_keys else None
     size, together = spec.layout.per_replica_batch_size, spec.steps_together
     dataset = retry_failed_steps(
-        _first_step(spec.start_step),
+        tf.data.Dataset.from_tensors(np.int64(start_step)) if isinstance(start_step, int) else start_step,
         lambda *steps: _batches(spec, chunks(*steps), check),
         find_causes(spec, fetcher),
         lambda batch, _: batch[_ELEMENT] if together == 1 else _divided(batch[_ELEMENT], size),
@@ -102,10 +103,7 @@ def _for_other_processes(spec: PipelineSpec) -> Any:
         return _batches(spec, parallel_map(examples, read_record).batch(spec.chunk_size, drop_remainder=True))
 
     # A tf.data service divides the range of places among its workers, so the range has to be the source.
-    if isinstance(start_step, int):
-        made = batches(start_step)
-    else:
-        made = start_step.as_dataset().flat_map(without_autograph(batches))
+    made = batches(start_step) if isinstance(start_step, int) else start_step.flat_map(batches)
     return made.map(without_autograph(lambda batch: check(batch[_ELEMENT])))
 
 
@@ -117,13 +115,6 @@ def parallel_map(dataset: Any, function: Callable[..., Any]) -> Any:
 def serial_map(dataset: Any, function: Callable[..., Any]) -> Any:
     """Map a dataset on the thread that asks for its elements."""
     return dataset.map(without_autograph(function))
-
-
-def _first_step(start_step: Any) -> Any:
-    """Return a dataset of the one step, int64[]."""
-    if isinstance(start_step, int):
-        return tf.data.Dataset.from_tensors(tf.constant(start_step, tf.int64))
-    return start_step.as_dataset()
 
 
 def _batches(spec: PipelineSpec, chunks: Any, check: Callable[[Any], Any] | None = None) -> Any:

@@ -130,7 +130,8 @@ def _checking_start_step(dataset: Any, start_step: StartStep, first_step: int) -
         with tf.control_dependencies([tf.debugging.Assert(tf.equal(now, first_step), [msg])]):
             return tf.identity(now)
 
-    return start_step.as_dataset().map(checked).flat_map(lambda _: dataset)
+    now = start_step.flat_map(tf.data.Dataset.from_tensors)
+    return now.map(checked).flat_map(lambda _: dataset)
 
 
 def check_traced(*, independent_workers: bool) -> None:

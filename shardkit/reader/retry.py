@@ -19,6 +19,7 @@ from typing import Any
 import numpy as np
 import tensorflow as tf
 
+from shardkit.order.batches import MAX_STEP
 from shardkit.reader.iterators.start_steps import drawn_number
 from shardkit.reader.python_calls import ANONYMOUS, without_autograph
 
@@ -28,6 +29,8 @@ _RESTORED = (
 )
 _FOREVER = np.iinfo(np.int64).max
 _WATCHED, _INFORMED, _PLAIN = 0, 1, 2
+# Low bits of an element's number: the count of the iterator's batches. The others are drawn for each iterator.
+_COUNT = (1 << 40) - 1
 
 
 class _State:
@@ -50,7 +53,7 @@ class _State:
 
 
 def retry_failed_steps(
-    first_step: Any,  # a dataset of one int64[]
+    first_step: Any,  # its `flat_map` calls a function with the step, int64[], for each iterator
     batches: Callable[..., Any],  # a step, to the dataset of the batches from that step on
     find_causes: Callable[[Any], Any],  # a failed step, to the number of causes that will not fail again; may raise
     give: Callable[[Any, Any], Any],  # a batch and its number, to what is given of it
@@ -69,16 +72,18 @@ def retry_failed_steps(
     """
 
     def attempts_from(first: Any) -> Any:
-        # Restoring an iterator calls this function again, which draws another number, but restores the input of
-        # `flat_map`. So the two differ in a restored iterator.
-        state, own = _State(), drawn_number()
-        return tf.data.Dataset.from_tensors(own).flat_map(
-            without_autograph(lambda saved: attempts(state, first, tf.equal(own, saved)))
-        )
+        # Restoring an iterator calls this function again, which draws another number, but restores the range of
+        # numbers. So the two differ in a restored iterator.
+        state, own = _State(), tf.bitwise.bitwise_and(drawn_number(), ~_COUNT)
 
-    def attempts(state: _State, first: Any, is_own: Any) -> Any:
         def is_left(_: Any) -> Any:
             return first + state.read()[0] // batches_per_step < end_step
+
+        def is_own(number: Any) -> Any:
+            return tf.equal(tf.bitwise.bitwise_and(number, ~_COUNT), own)
+
+        def is_next(number: Any) -> Any:
+            return tf.equal(state.read()[0], number - own) | ~is_own(number)
 
         def attempt(_: Any) -> Any:
             given, began, last_kind = state.read()
@@ -93,22 +98,25 @@ def retry_failed_steps(
                 again = batches(step, count)
             # Ends after an error: its batch was not counted, so the next number differs from the expected one. If
             # errors were only ignored, a map_fn that always fails would be called for ever.
-            numbers = tf.data.Dataset.range(given, _FOREVER, count)
-            numbers = numbers.take_while(lambda number: tf.equal(state.read()[0], number) | ~is_own)
+            numbers = tf.data.Dataset.range(own + given, _FOREVER, count)
+            numbers = numbers.take_while(without_autograph(is_next))
             numbered = tf.data.Dataset.zip(numbers, again)
             watched = numbered.ignore_errors(log_warning=False).take(tf.where(is_plain, tf.constant(0, tf.int64), -1))
             plain = numbered.take(tf.where(is_plain, tf.constant(1, tf.int64), 0))
 
             def counted(number: Any, batch: Any) -> Any:
-                message = tf.strings.join([_RESTORED, tf.strings.as_string(first + number // batches_per_step)])
+                place = tf.bitwise.bitwise_and(number, _COUNT)
+                message = tf.strings.join([_RESTORED, tf.strings.as_string(first + place // batches_per_step)])
                 # Not tf.debugging.Assert, which adds a branch: this runs for every batch.
-                with tf.control_dependencies([tf.raw_ops.Assert(condition=is_own, data=[message])]):
-                    state.write(number + count, given, kind)
-                return give(batch, number)
+                with tf.control_dependencies([tf.raw_ops.Assert(condition=is_own(number), data=[message])]):
+                    state.write(place + count, given, kind)
+                return give(batch, place)
 
             return watched.concatenate(plain).map(without_autograph(counted))
 
-        tries = tf.data.Dataset.from_tensors(0).repeat().take_while(without_autograph(is_left))
+        tries = tf.data.Dataset.from_tensors(0).repeat()
+        if end_step < MAX_STEP:  # training does not come to its end
+            tries = tries.take_while(without_autograph(is_left))
         return tries.flat_map(without_autograph(attempt))
 
     options = tf.data.Options()

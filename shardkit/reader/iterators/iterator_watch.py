@@ -19,7 +19,6 @@ from typing import Any, NamedTuple
 import tensorflow as tf
 
 from shardkit.order import BatchLayout
-from shardkit.reader.python_calls import callable_in_graph
 
 
 class IteratorWatch:
@@ -44,8 +43,11 @@ class IteratorWatch:
             self._warnings.append(lambda frame: unlabelled if _compares(frame) else None)
         self._warnings.append(lambda frame: padding_mistake(frame, stops=False))
 
-    def note(self, step: Any) -> tuple[Any, bytes]:
-        """Count this start, and warn once of each mistake in a call of Keras that iterates over this data."""
+    def note(self) -> str:
+        """Count a start, and warn once of each mistake in a call of Keras that iterates over this data.
+
+        Return why Keras must not read the data, or "".
+        """
         self.num_starts += 1
         calls = list(_calls_of_keras())
         for find in list(self._warnings):
@@ -55,18 +57,7 @@ class IteratorWatch:
                     warnings.warn_explicit(message, UserWarning, caller.f_code.co_filename, caller.f_lineno)
                     break
         refusals = (padding_mistake(frame, stops=True) for frame, _ in calls)
-        return step, next(filter(None, refusals), "").encode()
-
-    def noting(self) -> Callable[[Any], Any]:
-        """Return a graph function that returns a start step after `note`, or fails if Keras must not read the data."""
-        note = callable_in_graph(self, IteratorWatch.note, [tf.int64, tf.string])
-
-        def noted(step: Any) -> Any:
-            step, refusal = note(step)
-            with tf.control_dependencies([tf.debugging.Assert(tf.equal(refusal, ""), [refusal])]):
-                return tf.ensure_shape(tf.identity(step), [])
-
-        return noted
+        return next(filter(None, refusals), "")
 
 
 def _calls_of_keras() -> Iterator[tuple[FrameType, FrameType]]:
