@@ -30,12 +30,12 @@ from shardkit.errors import MachineError, ShardkitError
 from shardkit.reader.api import make_dataset_fn
 from shardkit.reader.arguments.images import Images
 from shardkit.reader.arguments.values import CACHE_BYTES
-from shardkit.reader.cache.shard_cache import ShardCache
 from shardkit.reader.dataset_fn import DatasetFn
 from shardkit.reader.fetching import fetched_chunks, make_fetcher, unbatched
 from shardkit.reader.images.decoding import decode_window, finish, target_size
 from shardkit.reader.pipeline import parallel_map
 from shardkit.reader.python_calls import without_autograph
+from shardkit.reader.shard_cache import ShardCache
 
 PR_SET_PDEATHSIG = 1  # linux/prctl.h
 MIN_WARM_BATCHES = 2
