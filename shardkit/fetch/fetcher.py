@@ -1,6 +1,5 @@
 """Fetch the columns of the next examples: plan them, read their records, and name or replace those that are damaged."""
 
-import contextlib
 import os
 import threading
 from collections.abc import Callable, Iterator
@@ -84,47 +83,44 @@ class Fetcher:
         columns = self._places.columns(first, count)
         ids, window, wanted = columns[ID], columns.get("window"), self._wanted
         shown: Any = None
-        missing, rows = set[int](), np.arange(len(ids))
+        missing, rows = np.zeros(0, np.int64), np.arange(len(ids))
         if self._pixels is not None:
             self._pixels.begin(self._all_records)
-            shown, not_held = self._pixels.take(ids)
-            missing, rows = set(not_held.tolist()), rows if wanted.has_record else not_held
+            shown, missing = self._pixels.take(ids)
+            rows = rows if wanted.has_record else missing
         elif not (wanted.has_record or wanted.has_image):
             rows = rows[:0]
-        data, changed, undecodable = np.full(len(ids), None, object), dict[int, int](), set[int]()
+        data, shown_ids, undecodable = np.full(len(ids), None, object), ids.copy(), set[int]()
         read = self._read(ids, columns, rows) if len(rows) else []
         if read:
             data[rows], undecodable = read, self._recovery.known_undecodable(ids, window)
-        unread = {row for row, one in zip(rows.tolist(), read, strict=True) if type(one) is not bytes}
-        if shown is not None and missing:
-            missing -= self._decode_together(ids, data, sorted(missing - unread - undecodable), shown)
+        broken = undecodable | {row for row, one in zip(rows.tolist(), read, strict=True) if type(one) is not bytes}
+        errors = self._decode(ids, data, [row for row in missing.tolist() if row not in broken], shown)
 
         def repair(row: int, *, is_undecodable: bool) -> None:
-            other, record = self._recovery.repaired(int(ids[row]), is_undecodable=is_undecodable)
-            changed[row], data[row] = other, record if self._reads_whole else self._image(other, record)
+            shown_ids[row], record = self._recovery.repaired(int(ids[row]), is_undecodable=is_undecodable)
+            data[row] = record if self._reads_whole else self._image(int(shown_ids[row]), record)
+            if shown is not None:  # also if another example steps in for one whose pixels are held
+                errors.update(self._decode(shown_ids, data, [row], shown))
 
-        def decode(row: int) -> None:
-            shown[row] = self._decoded(changed.get(row, int(ids[row])), data[row])
-
-        for row in sorted(unread | undecodable | missing):
+        for row in sorted(broken | errors.keys()):
             try:
-                if row in unread or row in undecodable:
+                if row in broken:
                     repair(row, is_undecodable=row in undecodable)
-                if shown is not None:  # also if another example steps in for one whose pixels are held
-                    try:
-                        decode(row)
-                    except RecordError:
-                        self._recovery.find_undecodable(ids[row : row + 1], columns["window"][row : row + 1])
-                        repair(row, is_undecodable=True)
-                        decode(row)
+                if isinstance(errors.get(row), RecordError):
+                    del errors[row]
+                    self._recovery.find_undecodable(ids[row : row + 1], columns["window"][row : row + 1])
+                    repair(row, is_undecodable=True)
+                if row in errors:
+                    raise errors[row]
             except (RecordError, DataError, MachineError):  # noqa: PERF203 - of this example only
                 if not marks:
                     raise
                 data[row] = b""
         if not self._table.has_copies:  # copies are verified when made, and never replaced
             self.sources.check(is_last=first + count >= self._places.end)
-        if changed:
-            columns = self._with_others(columns, changed)
+        if (shown_ids != ids).any():
+            columns = self._with_others(columns, shown_ids)
         made = {name: column for name, column in columns.items() if name not in _NOT_COLUMNS}
         if shown is not None:
             made[PIXELS] = shown
@@ -198,37 +194,33 @@ class Fetcher:
         start = int(self._table.image_start[example_id])
         return record[start : start + int(self._table.image_bytes[example_id])]
 
-    def _decoded(self, example_id: int, record: bytes) -> npt.NDArray[Any]:
-        """Return the pixels of an image that is not held yet."""
-        assert self._pixels is not None  # noqa: S101 - for those who hold them
-        self.sources.check_record(example_id, record)  # as in `_read`
-        pixels = self._pixels.decode(example_id, self._image(example_id, record))
-        self._pixels.keep(np.array([example_id]), pixels[None])
-        return pixels
-
-    def _decode_together(
+    def _decode(
         self, ids: _Ints, data: npt.NDArray[Any], rows: list[int], shown: npt.NDArray[Any]
-    ) -> set[int]:
-        """Decode the images of some rows at once, much faster than one by one; return the rows without an error."""
-        assert self._pixels is not None  # noqa: S101 - for those who hold them
-        examples, decoded = dict[int, bytes](), dict[int, npt.NDArray[Any]]()
+    ) -> dict[int, RecordError | DataError]:
+        """Decode the images of some rows at once, much faster than one by one; return the errors of rows."""
+        encoded, decoded, errors = dict[int, bytes](), dict[int, Any](), dict[int, RecordError | DataError]()
         for row in rows:
             example_id = int(ids[row])
-            with contextlib.suppress(RecordError, DataError):  # which is raised for its row alone
-                self.sources.check_record(example_id, data[row])
-                examples[example_id] = self._image(example_id, data[row])
-        if examples:
-            for found, pixels in self._pixels.decode_many(iter([(np.array(list(examples)), list(examples.values()))])):
+            try:
+                self.sources.check_record(example_id, data[row])  # as in `_read`
+                encoded[example_id] = self._image(example_id, data[row])
+            except (RecordError, DataError) as error:
+                errors[row] = error
+        if self._pixels is not None and encoded:
+            for found, pixels in self._pixels.decode_many(iter([(np.array(list(encoded)), list(encoded.values()))])):
                 self._pixels.keep(found, pixels)
                 decoded |= dict(zip(found.tolist(), pixels, strict=True))
-        done = [row for row in rows if int(ids[row]) in decoded]
-        for row in done:
-            shown[row] = decoded[int(ids[row])]
-        return set(done)
+        for row in [row for row in rows if row not in errors]:
+            if int(ids[row]) in decoded:
+                shown[row] = decoded[int(ids[row])]
+            else:
+                errors[row] = RecordError("its image does not decode")
+        return errors
 
-    def _with_others(self, columns: Columns, changed: dict[int, int]) -> Columns:
-        """Return columns with those of other examples in some rows; the columns of the place stay."""
-        rows, ids = np.array(list(changed)), np.array(list(changed.values()))
+    def _with_others(self, columns: Columns, shown_ids: _Ints) -> Columns:
+        """Return columns with those of other examples where ids differ; the columns of the place stay."""
+        rows = np.flatnonzero(shown_ids != columns[ID])
+        ids = shown_ids[rows]
         before, after = columns, {name: column.copy() for name, column in columns.items()}
         made = self._places.of_examples(ids, columns[EPOCH][rows]) | {ID: ids}
         for name, column in made.items():

@@ -113,7 +113,6 @@ class HeldPixels(_Held):
         table: RecordTable,
         shape: tuple[int, int, int],  # (height, width, channels)
         dtype: Any,
-        decode: Callable[[int, bytes], npt.NDArray[Any]],  # raises RecordError if an image does not decode
         decode_many: DecodeMany,  # leaves out those that do not decode
         *,
         mirrors: bool,  # a fetch mirrors them; else that has to follow their resizing
@@ -121,7 +120,7 @@ class HeldPixels(_Held):
         # The kernel gives memory to pages that are written, so what is not decoded takes none.
         super().__init__(np.empty((table.num_examples, *shape), dtype))
         self.shape, self.dtype, self.mirrors = shape, np.dtype(dtype), mirrors
-        self.decode, self.decode_many, self._table = decode, decode_many, table
+        self.decode_many, self._table = decode_many, table
 
     @property
     def num_bytes(self) -> int:

@@ -8,8 +8,8 @@ MachineError.
 """
 
 import logging
-from collections.abc import Iterator
-from typing import Any, Protocol
+from collections.abc import Callable, Iterator
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -30,12 +30,8 @@ _LOG = logging.getLogger(__name__)
 STRIDE = (1 << 61) - 1
 
 
-class DecodingError(Protocol):
-    """A decoder."""
-
-    def __call__(self, encoded: bytes, window: npt.NDArray[np.int32], *, is_png: bool) -> str | None:
-        """Return the decoder's error; None if the window, int32[4], decodes."""
-        ...
+# The decoder's error of an encoded image in its window, int32[4], with `is_png`; None if the window decodes.
+DecodingError = Callable[..., str | None]
 
 
 class RecordRecovery:

@@ -108,13 +108,9 @@ def decoding_error(encoded: bytes, window: Any, *, is_png: bool, image: Images) 
         try:
             decode_window(tf.constant(encoded), tf.constant(window), tf.constant(is_png), image.channels, target)
         except tf.errors.OpError as error:
-            return short_error(error)
+            # Without the names of the operation that TensorFlow adds before and after it.
+            return re.sub(r"\{\{.*?\}\}|\[Op:.*", "", str(error.message)).strip()
     return None
-
-
-def short_error(error: Any) -> str:
-    """Return the sentence of an error, without the names of the operation that TensorFlow adds before and after it."""
-    return re.sub(r"\{\{.*?\}\}|\[Op:.*", "", str(error.message)).strip()
 
 
 def ratio_index(window: Any, target: Any) -> Any:
