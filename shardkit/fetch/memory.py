@@ -37,13 +37,13 @@ class _Held:
     def __init__(self, values: npt.NDArray[Any]) -> None:
         """Hold nothing yet, and keep what is read in an array with a row for each example."""
         self._values, self._are_held = values, np.zeros(len(values), np.bool_)
-        self._is_complete = self._has_begun = self._is_given_up = False
+        self._has_begun = self._is_given_up = False
         self._lock = threading.Lock()
 
     def take(self, example_ids: _Ids) -> tuple[npt.NDArray[Any], _Ids]:
         """Return the values of examples, int64[n], and the rows of those that are not held."""
         # Before the values: a thread may keep some of them meanwhile.
-        missing = np.zeros(0, np.int64) if self._is_complete else np.flatnonzero(~self._are_held[example_ids])
+        missing = np.flatnonzero(~self._are_held[example_ids])
         values = self._room(len(example_ids))
         np.take(self._values, example_ids, axis=0, out=values, mode="clip")  # "raise" copies twice
         return values, missing
@@ -72,16 +72,10 @@ class _Held:
     def _values_of(self, records: Records) -> Iterator[tuple[_Ids, Any]]:
         raise NotImplementedError
 
-    def end(self) -> None:
-        """Remember that all values were read, but for damaged ones."""
-        with self._lock:
-            self._is_complete = not self._is_given_up and bool(self._are_held.all())
-
     def give_up(self) -> None:
         """Hold nothing any more: a file was changed, and values of another one may be here."""
         with self._lock:
             self._has_begun = self._is_given_up = True
-            self._is_complete = False
             self._are_held[:] = False
 
 
@@ -164,8 +158,6 @@ def _fill(held: "weakref.ref[Any]", parts: Iterator[tuple[_Ids, Any]]) -> None:
             return
         found.keep(ids, values)
         del found
-    if (found := held()) is not None:
-        found.end()
 
 
 def hold(table: RecordTable, make: Callable[[], Held], kind: str = "") -> Held:

@@ -107,14 +107,10 @@ def _for_other_processes(spec: PipelineSpec) -> Any:
     return made.map(without_autograph(lambda batch: check(batch[_ELEMENT])))
 
 
-def parallel_map(dataset: Any, function: Callable[..., Any]) -> Any:
-    """Map a dataset in order, on as many threads as TensorFlow chooses."""
-    return dataset.map(without_autograph(function), num_parallel_calls=tf.data.AUTOTUNE, deterministic=True)
-
-
-def serial_map(dataset: Any, function: Callable[..., Any]) -> Any:
-    """Map a dataset on the thread that asks for its elements."""
-    return dataset.map(without_autograph(function))
+def parallel_map(dataset: Any, function: Callable[..., Any], *, is_parallel: bool = True) -> Any:
+    """Map a dataset in order, on as many threads as TensorFlow chooses, or on the thread that asks for elements."""
+    threads = {"num_parallel_calls": tf.data.AUTOTUNE, "deterministic": True} if is_parallel else {}
+    return dataset.map(without_autograph(function), **threads)
 
 
 def _batches(spec: PipelineSpec, chunks: Any, check: Callable[[Any], Any] | None = None) -> Any:
@@ -125,7 +121,7 @@ def _batches(spec: PipelineSpec, chunks: Any, check: Callable[[Any], Any] | None
         stored = {name: one for name, one in stored.items() if name in {*options.features, KEY}}
     parser = Parser(stored, table.num_classes, table.relabelling, table.stored_as)
     make = _MakeElements(spec, parser, compares_keys=compares_keys)
-    each = serial_map if spec.is_ready else parallel_map
+    each = partial(parallel_map, is_parallel=not spec.is_ready)
     dataset = each(chunks, make)
     if spec.decodes and chunk == 1:
         dataset = dataset.batch(size, drop_remainder=True)
