@@ -1,12 +1,11 @@
 """Notice in Python that an iterator of an input function is made, and the mistakes of the call of Keras that makes it.
 
-A callback of Keras sees neither the data of `fit` nor its iterators. But each iterator reads its start step in the
-graph of its pipeline, once it is made, and calls Python there: so it is known whether `fit` reads the data of a
-function, under any strategy, and whether it was told where an epoch of endless data ends.
+A callback of Keras sees neither the data of `fit` nor its iterators. But each iterator calls Python when it reads its
+start step: so it is known whether `fit` reads the data of a function, under any strategy, and whether it was told where
+an epoch of endless data ends.
 
-The padding of an evaluation has weight 0. Keras (3.15) applies weights only to `weighted_metrics`: plain `metrics`
-count the padding as examples, and the loss is divided by the number of rows, so it is too small. For 20 examples in
-batches of 16, Keras reported an accuracy of 0.31 instead of 0.50, and 20/32 of the loss. The data of a call is
+The padding of an evaluation has weight 0, and Keras (3.15) applies weights only to `weighted_metrics`: for 20 examples
+in batches of 16, it reported an accuracy of 0.31 instead of 0.50, and 20/32 of the loss. The data of a call is
 recognised by the datasets that it is derived from, so a custom loop is never taken for Keras'.
 """
 
