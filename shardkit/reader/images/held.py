@@ -11,7 +11,7 @@ import tensorflow as tf
 from shardkit.fetch.memory import HeldPixels, hold
 from shardkit.fetch.table.records import RecordTable
 from shardkit.reader.arguments.images import Images
-from shardkit.reader.images.decoding import decode_window, finish, target_size
+from shardkit.reader.images.decoding import decode, finish
 
 _TOGETHER = 16  # images of a call, which the cores share
 _BOTH = "JPEGs and PNGs"
@@ -93,9 +93,5 @@ class _Decoder:
             is_png = self._kind
         elif isinstance(is_png, bool):
             is_png = True if is_png else None
-        if not self._is_finished:
-            return decode_window(encoded, window, is_png, image.channels)
-        if not image.scaled_decoding:
-            return finish(decode_window(encoded, window, is_png, image.channels), None, image)
-        scaled = decode_window(encoded, window, is_png, image.channels, target_size(window, image))
-        return finish(scaled, None, image, shape=window[2:])
+        pixels = decode(encoded, window, is_png, image)
+        return finish(pixels, None, image, window) if self._is_finished else pixels
