@@ -267,47 +267,40 @@ class LaneRecords:
     """
 
     def __init__(self, order: BlockwiseOrder, read: Callable[[_Ints], list[Found]]) -> None:
-        self._order, self._read, self._lanes = order, read, order.layout.lanes
-        # By lane, and by the window's name.
-        self._windows: dict[int, dict[int, Future[_Window]]] = {}
+        self._order, self._read = order, read
+        self._windows: dict[int, Future[_Window]] = {}  # by name
         self._following: dict[int, int] = {}  # the name of the next window in its lane
-        self._lock, self._pool = threading.Lock(), ThreadPoolExecutor(self._lanes, thread_name_prefix="reading ahead")
+        self._lock = threading.Lock()
+        self._pool = ThreadPoolExecutor(order.layout.lanes, thread_name_prefix="reading ahead")
 
     def read(self, ids: _Ints, windows: _Ints) -> list[Found]:
         """Return the records of examples; those of whole windows are read, and held until their lane has left them."""
         names = np.unique(windows).tolist()
-        lanes = {name: name % self._order.num_examples % self._lanes for name in names}
+        oldest = {self._lane_of(name): name for name in reversed(names)}
         with self._lock:
+            for name in [name for name in self._windows if name < oldest.get(self._lane_of(name), name)]:
+                del self._windows[name]
+                self._following.pop(name, None)
             for name in names:
-                self._keep_from(lanes[name], min(one for one in names if lanes[one] == lanes[name]))
-                self._begin(lanes[name], name)
-            found = {name: self._windows[lanes[name]][name] for name in names}
+                if name not in self._following:  # a window has thousands of examples, of which each call gives some
+                    ids_of_window, self._following[name] = self._order.window(name)
+                    self._submit(name, ids_of_window)
+                self._submit(self._following[name], None)
+            found = {name: self._windows[name] for name in names}
         records = {name: window.result() for name, window in found.items()}
         return [records[name][one] for one, name in zip(ids.tolist(), windows.tolist(), strict=True)]
 
-    def _keep_from(self, lane: int, first: int) -> None:
-        """Drop the windows that a lane has left."""
-        windows = self._windows.setdefault(lane, {})
-        for name in [name for name in windows if name < first]:
-            del windows[name]
-            self._following.pop(name, None)
+    def _lane_of(self, name: int) -> int:
+        return name % self._order.num_examples % self._order.layout.lanes
 
-    def _begin(self, lane: int, name: int) -> None:
-        """Let threads read a window of a lane, and its next one."""
-        if name not in self._following:  # a window has thousands of examples, of which each call gives some
-            ids, self._following[name] = self._order.window(name)
-            self._submit(lane, name, ids)
-        self._submit(lane, self._following[name], None)
-
-    def _submit(self, lane: int, name: int, ids: _Ints | None) -> None:
-        windows = self._windows[lane]
-        if name in windows:
+    def _submit(self, name: int, ids: _Ints | None) -> None:
+        if name in self._windows:
             return
         try:
-            windows[name] = self._pool.submit(self._read_window, name, ids)
+            self._windows[name] = self._pool.submit(self._read_window, name, ids)
         except RuntimeError:  # the interpreter exits
-            windows[name] = Future()
-            windows[name].set_result({})
+            self._windows[name] = Future()
+            self._windows[name].set_result({})
 
     def _read_window(self, name: int, ids: _Ints | None) -> _Window:
         ids = self._order.window(name)[0] if ids is None else ids

@@ -60,8 +60,7 @@ class Places:
         self.end = end_step * layout.per_worker_batch_size
         weights = wanted.class_weights
         self._weights = None if weights is None else np.array(weights, np.float32)
-        is_png = table.is_png
-        self._is_png = None if is_png is None or is_png.all() else is_png
+        self._is_png = table.is_png if table.is_png.any() and not table.is_png.all() else None
         self._is_numbered = wanted.has_record and not names_in_records("key", table.stored_as)
         self._plans: dict[int, Columns] = {}
 

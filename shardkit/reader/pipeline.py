@@ -168,7 +168,7 @@ class _MakeElements:
         shape = None if image is None else pixel_shape(table, image)
         self._have_size = image is not None and shape is not None and shape[:2] == tuple(image.size)
         self._map_fn = None if map_fn is None else tf.function(map_fn)
-        self._all_are_png = table.is_png is not None and bool(table.is_png.all())
+        self._all_are_png = bool(table.is_png.all())
 
     @without_autograph
     def __call__(self, columns: dict[str, Any]) -> Any:

@@ -60,7 +60,7 @@ class RecordTable:
     width: npt.NDArray[np.int32]
     image_start: npt.NDArray[np.int32]  # int32[N]; the image is [start, start + bytes) of the record's data
     image_bytes: npt.NDArray[np.int32]
-    is_png: npt.NDArray[np.bool_] | None  # bool[N]; None if all images are JPEGs
+    is_png: npt.NDArray[np.bool_]  # bool[N]; the others are JPEGs
     # int64[N], ascending, the record of each example of a selection; None if the table has all records.
     record: npt.NDArray[np.int64] | None = None
     # int64[num_datasets, num_classes], label in the table for each dataset and label in its records; None if the
@@ -118,9 +118,8 @@ class RecordTable:
 
     def select(self, rows: npt.NDArray[np.int64]) -> "RecordTable":
         """Return the table of some examples, ascending."""
-        kept: dict[str, Any] = {name: getattr(self, name)[rows] for name in COLUMNS}
-        is_png = None if self.is_png is None else self.is_png[rows]
-        return replace(self, record=self.records[rows], is_png=is_png, **kept)
+        kept: dict[str, Any] = {name: getattr(self, name)[rows] for name in (*COLUMNS, "is_png")}
+        return replace(self, record=self.records[rows], **kept)
 
     def peers(self, example_id: int, *, same_class: bool = True) -> npt.NDArray[np.int64]:
         """Return the ids of all examples of an example's dataset and class, with its own, ascending."""
@@ -170,7 +169,7 @@ def load_table(manifest: Manifest, split_name: str) -> RecordTable:
         identities=identities,
         paths=[f"{manifest.root.url}/{shard.path}" for shard in shards],
         starts=starts,
-        is_png=is_png if is_png.any() else None,
+        is_png=is_png,
         stored_as=manifest.stored_as,
         key_paths=[manifest.path_in_records(shard) for shard in shards],
         has_unlabelled=manifest.split(split_name).num_unlabelled > 0,

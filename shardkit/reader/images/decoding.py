@@ -1,7 +1,7 @@
 """Decode one image: only its window, then resize, cast and flip it; all shapes are static.
 
 window    int32[4]: top, left, height, width in pixels of the stored image
-is_png    bool[]; None if all images are JPEGs, True if all are PNGs
+is_png    bool[]; None or False if all images are JPEGs, True if all are PNGs
 flip      bool[], whether to mirror left to right; None for never
 """
 
@@ -84,9 +84,9 @@ def decode_window(encoded: Any, window: Any, is_png: Any | None, channels: int, 
         return pixels if channels == 3 else luma(pixels)
 
     decode = jpeg if target is None else scaled
-    if is_png is True:
-        return png()
-    return decode() if is_png is None else tf.cond(is_png, png, decode)
+    if is_png is None or isinstance(is_png, bool):
+        return png() if is_png else decode()
+    return tf.cond(is_png, png, decode)
 
 
 def cropped(pixels: Any, window: Any, channels: int) -> Any:

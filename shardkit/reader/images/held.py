@@ -14,7 +14,6 @@ from shardkit.reader.arguments.images import Images
 from shardkit.reader.images.decoding import decode, finish
 
 _TOGETHER = 16  # images of a call, which the cores share
-_BOTH = "JPEGs and PNGs"
 _Ids = npt.NDArray[np.int64]
 
 
@@ -49,10 +48,8 @@ class _Decoder:
         self._image, self._is_finished = image, is_finished
         drawn = np.zeros((0, 0), np.float32)  # no window is random
         self._windows = image.crops.windows(table.height, table.width, drawn)
-        are_png = np.zeros(table.num_examples, np.bool_) if table.is_png is None else table.is_png
         # If all are of one kind, the graph has no branch for each image, which takes half a second to trace.
-        is_one_kind = bool((are_png == are_png[0]).all())
-        self._kind, self._is_png = (bool(are_png[0]) or None) if is_one_kind else _BOTH, are_png
+        self._is_png, self._is_one_kind = table.is_png, bool((table.is_png == table.is_png[0]).all())
         self._together = tf.function(self._decode_together, autograph=False)
 
     def many(self, parts: Iterator[tuple[_Ids, list[bytes]]]) -> Iterator[tuple[_Ids, npt.NDArray[Any]]]:
@@ -89,9 +86,6 @@ class _Decoder:
 
     def _decode(self, encoded: Any, window: Any, is_png: Any) -> Any:
         image = self._image
-        if self._kind != _BOTH:
-            is_png = self._kind
-        elif isinstance(is_png, bool):
-            is_png = True if is_png else None
+        is_png = bool(self._is_png[0]) if self._is_one_kind else is_png
         pixels = decode(encoded, window, is_png, image)
         return finish(pixels, None, image, window) if self._is_finished else pixels
