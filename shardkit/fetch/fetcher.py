@@ -1,6 +1,5 @@
 """Fetch the columns of the next examples: plan them, read their records, and name or replace those that are damaged."""
 
-import contextlib
 import os
 import threading
 from collections.abc import Callable, Iterator
@@ -84,47 +83,44 @@ class Fetcher:
         columns = self._places.columns(first, count)
         ids, window, wanted = columns[ID], columns.get("window"), self._wanted
         shown: Any = None
-        missing, rows = set[int](), np.arange(len(ids))
+        missing, rows = np.zeros(0, np.int64), np.arange(len(ids))
         if self._pixels is not None:
             self._pixels.begin(self._all_records)
-            shown, not_held = self._pixels.take(ids)
-            missing, rows = set(not_held.tolist()), rows if wanted.has_record else not_held
+            shown, missing = self._pixels.take(ids)
+            rows = rows if wanted.has_record else missing
         elif not (wanted.has_record or wanted.has_image):
             rows = rows[:0]
-        data, changed, undecodable = np.full(len(ids), None, object), dict[int, int](), set[int]()
+        data, shown_ids, undecodable = np.full(len(ids), None, object), ids.copy(), set[int]()
         read = self._read(ids, columns, rows) if len(rows) else []
         if read:
             data[rows], undecodable = read, self._recovery.known_undecodable(ids, window)
-        unread = {row for row, one in zip(rows.tolist(), read, strict=True) if type(one) is not bytes}
-        if shown is not None and missing:
-            missing -= self._decode_together(ids, data, sorted(missing - unread - undecodable), shown)
+        broken = undecodable | {row for row, one in zip(rows.tolist(), read, strict=True) if type(one) is not bytes}
+        errors = self._decode(ids, data, [row for row in missing.tolist() if row not in broken], shown)
 
         def repair(row: int, *, is_undecodable: bool) -> None:
-            other, record = self._recovery.repaired(int(ids[row]), is_undecodable=is_undecodable)
-            changed[row], data[row] = other, record if self._reads_whole else self._image(other, record)
+            shown_ids[row], record = self._recovery.repaired(int(ids[row]), is_undecodable=is_undecodable)
+            data[row] = record if self._reads_whole else self._image(int(shown_ids[row]), record)
+            if shown is not None:  # also if another example steps in for one whose pixels are held
+                errors.update(self._decode(shown_ids, data, [row], shown))
 
-        def decode(row: int) -> None:
-            shown[row] = self._decoded(changed.get(row, int(ids[row])), data[row])
-
-        for row in sorted(unread | undecodable | missing):
+        for row in sorted(broken | errors.keys()):
             try:
-                if row in unread or row in undecodable:
+                if row in broken:
                     repair(row, is_undecodable=row in undecodable)
-                if shown is not None:  # also if another example steps in for one whose pixels are held
-                    try:
-                        decode(row)
-                    except RecordError:
-                        self._recovery.find_undecodable(ids[row : row + 1], columns["window"][row : row + 1])
-                        repair(row, is_undecodable=True)
-                        decode(row)
+                if isinstance(errors.get(row), RecordError):
+                    del errors[row]
+                    self._recovery.find_undecodable(ids[row : row + 1], columns["window"][row : row + 1])
+                    repair(row, is_undecodable=True)
+                if row in errors:
+                    raise errors[row]
             except (RecordError, DataError, MachineError):  # noqa: PERF203 - of this example only
                 if not marks:
                     raise
                 data[row] = b""
         if not self._table.has_copies:  # copies are verified when made, and never replaced
             self.sources.check(is_last=first + count >= self._places.end)
-        if changed:
-            columns = self._with_others(columns, changed)
+        if (shown_ids != ids).any():
+            columns = self._with_others(columns, shown_ids)
         made = {name: column for name, column in columns.items() if name not in _NOT_COLUMNS}
         if shown is not None:
             made[PIXELS] = shown
@@ -198,37 +194,33 @@ class Fetcher:
         start = int(self._table.image_start[example_id])
         return record[start : start + int(self._table.image_bytes[example_id])]
 
-    def _decoded(self, example_id: int, record: bytes) -> npt.NDArray[Any]:
-        """Return the pixels of an image that is not held yet."""
-        assert self._pixels is not None  # noqa: S101 - for those who hold them
-        self.sources.check_record(example_id, record)  # as in `_read`
-        pixels = self._pixels.decode(example_id, self._image(example_id, record))
-        self._pixels.keep(np.array([example_id]), pixels[None])
-        return pixels
-
-    def _decode_together(
+    def _decode(
         self, ids: _Ints, data: npt.NDArray[Any], rows: list[int], shown: npt.NDArray[Any]
-    ) -> set[int]:
-        """Decode the images of some rows at once, much faster than one by one; return the rows without an error."""
-        assert self._pixels is not None  # noqa: S101 - for those who hold them
-        examples, decoded = dict[int, bytes](), dict[int, npt.NDArray[Any]]()
+    ) -> dict[int, RecordError | DataError]:
+        """Decode the images of some rows at once, much faster than one by one; return the errors of rows."""
+        encoded, decoded, errors = dict[int, bytes](), dict[int, Any](), dict[int, RecordError | DataError]()
         for row in rows:
             example_id = int(ids[row])
-            with contextlib.suppress(RecordError, DataError):  # which is raised for its row alone
-                self.sources.check_record(example_id, data[row])
-                examples[example_id] = self._image(example_id, data[row])
-        if examples:
-            for found, pixels in self._pixels.decode_many(iter([(np.array(list(examples)), list(examples.values()))])):
+            try:
+                self.sources.check_record(example_id, data[row])  # as in `_read`
+                encoded[example_id] = self._image(example_id, data[row])
+            except (RecordError, DataError) as error:
+                errors[row] = error
+        if self._pixels is not None and encoded:
+            for found, pixels in self._pixels.decode_many(iter([(np.array(list(encoded)), list(encoded.values()))])):
                 self._pixels.keep(found, pixels)
                 decoded |= dict(zip(found.tolist(), pixels, strict=True))
-        done = [row for row in rows if int(ids[row]) in decoded]
-        for row in done:
-            shown[row] = decoded[int(ids[row])]
-        return set(done)
+        for row in [row for row in rows if row not in errors]:
+            if int(ids[row]) in decoded:
+                shown[row] = decoded[int(ids[row])]
+            else:
+                errors[row] = RecordError("its image does not decode")
+        return errors
 
-    def _with_others(self, columns: Columns, changed: dict[int, int]) -> Columns:
-        """Return columns with those of other examples in some rows; the columns of the place stay."""
-        rows, ids = np.array(list(changed)), np.array(list(changed.values()))
+    def _with_others(self, columns: Columns, shown_ids: _Ints) -> Columns:
+        """Return columns with those of other examples where ids differ; the columns of the place stay."""
+        rows = np.flatnonzero(shown_ids != columns[ID])
+        ids = shown_ids[rows]
         before, after = columns, {name: column.copy() for name, column in columns.items()}
         made = self._places.of_examples(ids, columns[EPOCH][rows]) | {ID: ids}
         for name, column in made.items():
@@ -275,47 +267,40 @@ class LaneRecords:
     """
 
     def __init__(self, order: BlockwiseOrder, read: Callable[[_Ints], list[Found]]) -> None:
-        self._order, self._read, self._lanes = order, read, order.layout.lanes
-        # By lane, and by the window's name.
-        self._windows: dict[int, dict[int, Future[_Window]]] = {}
+        self._order, self._read = order, read
+        self._windows: dict[int, Future[_Window]] = {}  # by name
         self._following: dict[int, int] = {}  # the name of the next window in its lane
-        self._lock, self._pool = threading.Lock(), ThreadPoolExecutor(self._lanes, thread_name_prefix="reading ahead")
+        self._lock = threading.Lock()
+        self._pool = ThreadPoolExecutor(order.layout.lanes, thread_name_prefix="reading ahead")
 
     def read(self, ids: _Ints, windows: _Ints) -> list[Found]:
         """Return the records of examples; those of whole windows are read, and held until their lane has left them."""
         names = np.unique(windows).tolist()
-        lanes = {name: name % self._order.num_examples % self._lanes for name in names}
+        oldest = {self._lane_of(name): name for name in reversed(names)}
         with self._lock:
+            for name in [name for name in self._windows if name < oldest.get(self._lane_of(name), name)]:
+                del self._windows[name]
+                self._following.pop(name, None)
             for name in names:
-                self._keep_from(lanes[name], min(one for one in names if lanes[one] == lanes[name]))
-                self._begin(lanes[name], name)
-            found = {name: self._windows[lanes[name]][name] for name in names}
+                if name not in self._following:  # a window has thousands of examples, of which each call gives some
+                    ids_of_window, self._following[name] = self._order.window(name)
+                    self._submit(name, ids_of_window)
+                self._submit(self._following[name], None)
+            found = {name: self._windows[name] for name in names}
         records = {name: window.result() for name, window in found.items()}
         return [records[name][one] for one, name in zip(ids.tolist(), windows.tolist(), strict=True)]
 
-    def _keep_from(self, lane: int, first: int) -> None:
-        """Drop the windows that a lane has left."""
-        windows = self._windows.setdefault(lane, {})
-        for name in [name for name in windows if name < first]:
-            del windows[name]
-            self._following.pop(name, None)
+    def _lane_of(self, name: int) -> int:
+        return name % self._order.num_examples % self._order.layout.lanes
 
-    def _begin(self, lane: int, name: int) -> None:
-        """Let threads read a window of a lane, and its next one."""
-        if name not in self._following:  # a window has thousands of examples, of which each call gives some
-            ids, self._following[name] = self._order.window(name)
-            self._submit(lane, name, ids)
-        self._submit(lane, self._following[name], None)
-
-    def _submit(self, lane: int, name: int, ids: _Ints | None) -> None:
-        windows = self._windows[lane]
-        if name in windows:
+    def _submit(self, name: int, ids: _Ints | None) -> None:
+        if name in self._windows:
             return
         try:
-            windows[name] = self._pool.submit(self._read_window, name, ids)
+            self._windows[name] = self._pool.submit(self._read_window, name, ids)
         except RuntimeError:  # the interpreter exits
-            windows[name] = Future()
-            windows[name].set_result({})
+            self._windows[name] = Future()
+            self._windows[name].set_result({})
 
     def _read_window(self, name: int, ids: _Ints | None) -> _Window:
         ids = self._order.window(name)[0] if ids is None else ids

@@ -37,13 +37,13 @@ class _Held:
     def __init__(self, values: npt.NDArray[Any]) -> None:
         """Hold nothing yet, and keep what is read in an array with a row for each example."""
         self._values, self._are_held = values, np.zeros(len(values), np.bool_)
-        self._is_complete = self._has_begun = self._is_given_up = False
+        self._has_begun = self._is_given_up = False
         self._lock = threading.Lock()
 
     def take(self, example_ids: _Ids) -> tuple[npt.NDArray[Any], _Ids]:
         """Return the values of examples, int64[n], and the rows of those that are not held."""
         # Before the values: a thread may keep some of them meanwhile.
-        missing = np.zeros(0, np.int64) if self._is_complete else np.flatnonzero(~self._are_held[example_ids])
+        missing = np.flatnonzero(~self._are_held[example_ids])
         values = self._room(len(example_ids))
         np.take(self._values, example_ids, axis=0, out=values, mode="clip")  # "raise" copies twice
         return values, missing
@@ -72,16 +72,10 @@ class _Held:
     def _values_of(self, records: Records) -> Iterator[tuple[_Ids, Any]]:
         raise NotImplementedError
 
-    def end(self) -> None:
-        """Remember that all values were read, but for damaged ones."""
-        with self._lock:
-            self._is_complete = not self._is_given_up and bool(self._are_held.all())
-
     def give_up(self) -> None:
         """Hold nothing any more: a file was changed, and values of another one may be here."""
         with self._lock:
             self._has_begun = self._is_given_up = True
-            self._is_complete = False
             self._are_held[:] = False
 
 
@@ -113,7 +107,6 @@ class HeldPixels(_Held):
         table: RecordTable,
         shape: tuple[int, int, int],  # (height, width, channels)
         dtype: Any,
-        decode: Callable[[int, bytes], npt.NDArray[Any]],  # raises RecordError if an image does not decode
         decode_many: DecodeMany,  # leaves out those that do not decode
         *,
         mirrors: bool,  # a fetch mirrors them; else that has to follow their resizing
@@ -121,7 +114,7 @@ class HeldPixels(_Held):
         # The kernel gives memory to pages that are written, so what is not decoded takes none.
         super().__init__(np.empty((table.num_examples, *shape), dtype))
         self.shape, self.dtype, self.mirrors = shape, np.dtype(dtype), mirrors
-        self.decode, self.decode_many, self._table = decode, decode_many, table
+        self.decode_many, self._table = decode_many, table
 
     @property
     def num_bytes(self) -> int:
@@ -165,8 +158,6 @@ def _fill(held: "weakref.ref[Any]", parts: Iterator[tuple[_Ids, Any]]) -> None:
             return
         found.keep(ids, values)
         del found
-    if (found := held()) is not None:
-        found.end()
 
 
 def hold(table: RecordTable, make: Callable[[], Held], kind: str = "") -> Held:

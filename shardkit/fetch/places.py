@@ -60,8 +60,7 @@ class Places:
         self.end = end_step * layout.per_worker_batch_size
         weights = wanted.class_weights
         self._weights = None if weights is None else np.array(weights, np.float32)
-        is_png = table.is_png
-        self._is_png = None if is_png is None or is_png.all() else is_png
+        self._is_png = table.is_png if table.is_png.any() and not table.is_png.all() else None
         self._is_numbered = wanted.has_record and not names_in_records("key", table.stored_as)
         self._plans: dict[int, Columns] = {}
 
@@ -173,10 +172,7 @@ WEYL = 0x9E3779B9
 def uniforms(key_hashes: _Ints, epochs: _Ints, seed: int, count: int) -> npt.NDArray[np.float32]:
     """Return float32[count, n] in [0, 1) with 24 random bits each."""
     first, second = _words(seed)[:, 0]
-    state = mix32(key_hashes & LOW_32 ^ first)
-    state = mix32(state ^ (key_hashes >> 32 & LOW_32))
-    state = mix32(state ^ (epochs & LOW_32) ^ second)
-    state = mix32(state ^ (epochs >> 32))
+    state = _mixed(key_hashes, epochs, first, second)
     steps = np.arange(1, count + 1, dtype=np.int64).reshape(-1, 1) * WEYL
     drawn: npt.NDArray[np.float32] = (mix32(state + steps & LOW_32) >> 8).astype(np.float32) * np.float32(2**-24)
     return drawn
@@ -184,13 +180,15 @@ def uniforms(key_hashes: _Ints, epochs: _Ints, seed: int, count: int) -> npt.NDA
 
 def seeds(key_hashes: _Ints, epochs: _Ints, seed: int) -> npt.NDArray[np.int32]:
     """Return a seed for stateless ops for each example in its epoch, int32[n, 2]; see `uniforms`."""
-    words = []
-    for start in _words(seed)[:, 1]:
-        state = mix32(key_hashes & LOW_32 ^ start)
-        state = mix32(state ^ (key_hashes >> 32 & LOW_32))
-        state = mix32(state ^ (epochs & LOW_32))
-        words.append(mix32(state ^ (epochs >> 32)) - (1 << 31))
+    words = [_mixed(key_hashes, epochs, start, 0) - (1 << 31) for start in _words(seed)[:, 1]]
     return np.stack(words, axis=1).astype(np.int32)
+
+
+def _mixed(key_hashes: _Ints, epochs: _Ints, first: int, second: int) -> _Ints:
+    state = mix32(key_hashes & LOW_32 ^ first)
+    state = mix32(state ^ (key_hashes >> 32 & LOW_32))
+    state = mix32(state ^ (epochs & LOW_32) ^ second)
+    return mix32(state ^ (epochs >> 32))
 
 
 @functools.lru_cache

@@ -8,8 +8,8 @@ MachineError.
 """
 
 import logging
-from collections.abc import Iterator
-from typing import Any, Protocol
+from collections.abc import Callable, Iterator
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -30,12 +30,8 @@ _LOG = logging.getLogger(__name__)
 STRIDE = (1 << 61) - 1
 
 
-class DecodingError(Protocol):
-    """A decoder."""
-
-    def __call__(self, encoded: bytes, window: npt.NDArray[np.int32], *, is_png: bool) -> str | None:
-        """Return the decoder's error; None if the window, int32[4], decodes."""
-        ...
+# The decoder's error of an encoded image in its window, int32[4], with `is_png`; None if the window decodes.
+DecodingError = Callable[..., str | None]
 
 
 class RecordRecovery:
@@ -94,15 +90,16 @@ class RecordRecovery:
         """
         if self._damaged is None or windows is None:
             return set()
-        rows = self._damaged.known(example_ids).tolist()
-        return {row for row in rows if self._is_undecodable(int(example_ids[row]), windows[row])}
-
-    def _is_undecodable(self, example_id: int, window: npt.NDArray[np.int32]) -> bool:
-        decoded = self._decoded.get(example_id)
-        if decoded is None or decoded[0] != window.tolist():
-            problem = self._decoding_problem(example_id, window)
-            decoded = self._decoded[example_id] = window.tolist(), problem is not None
-        return decoded[1]
+        undecodable = set[int]()
+        for row in self._damaged.known(example_ids).tolist():
+            example_id, window = int(example_ids[row]), windows[row]
+            decoded = self._decoded.get(example_id)
+            if decoded is None or decoded[0] != window.tolist():
+                problem = self._decoding_problem(example_id, window)
+                decoded = self._decoded[example_id] = window.tolist(), problem is not None
+            if decoded[1]:
+                undecodable.add(row)
+        return undecodable
 
     def _decoding_problem(self, example_id: int, window: npt.NDArray[np.int32]) -> RecordError | None:
         """Return the error of an image that does not decode; a record that cannot be read is left to the next fetch."""
@@ -165,10 +162,9 @@ class RecordRecovery:
         table = self._table
         start = int(table.image_start[example_id])
         encoded = data[start : start + int(table.image_bytes[example_id])]
-        is_png = table.is_png is not None and bool(table.is_png[example_id])
         if window is None:
             window = np.array([0, 0, table.height[example_id], table.width[example_id]], np.int32)
-        if problem := self._decoding_error(encoded, window, is_png=is_png):
+        if problem := self._decoding_error(encoded, window, is_png=bool(table.is_png[example_id])):
             raise RecordError(f"its image does not decode: {problem}")
 
     def _named(self, example_id: int, error: RecordError) -> str:

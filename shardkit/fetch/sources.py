@@ -59,7 +59,6 @@ class Sources:
         self._known = list(table.identities)
         # Some network file systems give an unchanged file new inodes; it is read once for that, and not again.
         self._changing_inodes = set[int]()
-        self._refused: dict[int, tuple[FileIdentity, str]] = {}  # with the reason
         self._due = 0.0
         self.check_manifests()
 
@@ -109,9 +108,10 @@ class Sources:
         """
 
         def check(number: int) -> None:
-            data = _first_record(self._table, number)
-            if data is not None:
-                self.check_record(int(self._table.starts[number]), data)
+            table, path = self._table, self._table.shards[number].path
+            with contextlib.suppress(RecordError, OSError, StopIteration), table.roots[number].open(path) as file:
+                file.seek(int(table.offset[table.starts[number]]))
+                self.check_record(int(table.starts[number]), next(tfrecord.read_records(file, name=path))[1])
 
         if self._key_name is not None:
             local = [number for number, root in enumerate(self._table.roots) if isinstance(root, LocalFolder)]
@@ -166,8 +166,6 @@ class Sources:
                 self._known[number] = found
 
     def _check_content(self, number: int, root: LocalFolder, found: FileIdentity) -> None:
-        if self._refused.get(number, (None, ""))[0] == found:
-            raise DataError(self._refused[number][1])
         shard = self._table.shards[number]
         where = f"{root.url}/{shard.path}"
         try:
@@ -179,9 +177,6 @@ class Sources:
                 raise DataError(f"{where}: the shard is being changed while the dataset is read; {REMEDY}")
         except OSError:
             return  # as in _check_files
-        except DataError as error:
-            self._refused[number] = found, str(error)
-            raise
 
     def _count_damaged(self, number: int, name: str, stop: int | None = None) -> int:
         """Return how many of a shard's first records are damaged, after checking the keys of all others."""
@@ -234,17 +229,6 @@ def _state(root: Folder) -> Any:
         return root.identity(naming.MANIFEST) if isinstance(root, LocalFolder) else root.stat(naming.MANIFEST)
     except (OSError, MachineError) as error:
         return type(error).__name__  # `_check_manifest` finds out what that means
-
-
-def _first_record(table: RecordTable, number: int) -> bytes | None:
-    """Return the data of the first record of a shard; None if it cannot be read or is damaged."""
-    path = table.shards[number].path
-    try:
-        with table.roots[number].open(path) as file:
-            file.seek(int(table.offset[table.starts[number]]))
-            return next(tfrecord.read_records(file, name=path))[1]
-    except (RecordError, OSError, StopIteration):
-        return None
 
 
 def _sha256(root: LocalFolder, path: str) -> str:

@@ -1,8 +1,8 @@
 """Read a dataset in trainers: the dataset on disk becomes the `tf.data` input function of each worker.
 
 Only this package imports TensorFlow. Here is what users call. What is read, and in which order, is in `shardkit.fetch`.
-The subpackages: `arguments`, decoding of `images`, start and restore of
-`iterators`, the `cache` on disk, `remote` workers and the `operations` that they run, Keras' `callbacks`, and `bench`,
+The subpackages and larger modules: `arguments`, decoding of `images`, start and restore of `iterators`, copies of
+shards on disk (`shard_cache`), `remote` workers and the `operations` that they run, Keras' `callbacks`, and `bench`,
 what `shardkit bench` measures. Nothing of the conversion belongs here.
 """
 

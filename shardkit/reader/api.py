@@ -152,7 +152,7 @@ def make_dataset_fn(arguments: ReadArguments) -> DatasetFn:  # noqa: D417 - the 
             worker is lost; their order is not kept. With several input pipelines, parts of different global batches
             meet at a step. What a lost worker had been assigned is lost: see `shardkit.reader.remote`. The
             workers need TensorFlow and the dataset under the same path, not shardkit; `map_fn` must not use
-            `py_function`; `order` must not be "block"; the index is sent too, 36 bytes an example, up
+            `py_function`; `order` must not be "block"; the index is sent too, 37 bytes an example, up
             to 2 GB. `start_step` is read when the input function is called, and an iterator made after another value
             was assigned stops with an error. The dispatcher must answer within 60 s.
         independent_workers: For ParameterServerStrategy, which cannot give its workers parts of one stream: each worker

@@ -30,12 +30,12 @@ from shardkit.errors import MachineError, ShardkitError
 from shardkit.reader.api import make_dataset_fn
 from shardkit.reader.arguments.images import Images
 from shardkit.reader.arguments.values import CACHE_BYTES
-from shardkit.reader.cache.shard_cache import ShardCache
 from shardkit.reader.dataset_fn import DatasetFn
 from shardkit.reader.fetching import fetched_chunks, make_fetcher, unbatched
-from shardkit.reader.images.decoding import decode_window, finish, target_size
+from shardkit.reader.images.decoding import decode, finish
 from shardkit.reader.pipeline import parallel_map
 from shardkit.reader.python_calls import without_autograph
+from shardkit.reader.shard_cache import ShardCache
 
 PR_SET_PDEATHSIG = 1  # linux/prctl.h
 MIN_WARM_BATCHES = 2
@@ -207,13 +207,11 @@ def _pixels_of(dataset_fn: DatasetFn, *, is_finished: bool) -> Callable[[dict[st
 
     @without_autograph
     def decoded(columns: dict[str, Any]) -> Any:
-        encoded, window = columns["image"], columns["window"]
-        target = target_size(window, image) if image.scaled_decoding else None
-        pixels = decode_window(encoded, window, columns.get("is_png"), image.channels, target)
+        window = columns["window"]
+        pixels = decode(columns["image"], window, columns.get("is_png"), image)
         if not is_finished:
             return tf.shape(pixels)[0]
-        shape = window[2:] if image.scaled_decoding else None
-        finished = finish(pixels, columns.get("flip"), image, shape=shape)
+        finished = finish(pixels, columns.get("flip"), image, window)
         return tf.cast(finished[0, 0, 0], tf.int32)
 
     return decoded

@@ -31,21 +31,16 @@ class InputMonitor(keras.callbacks.Callback):  # type: ignore[misc] # Keras is u
 
         model.fit(train_fn(), steps_per_epoch=…, callbacks=[reader.InputMonitor(), keras.callbacks.TensorBoard("logs")])
 
-    Every epoch gets two values in `logs`, for History, CSVLogger, TensorBoard (`epoch_waiting_for_input`) and the
-    progress bar: `waiting_for_input`, the share of time, 0 to 1, and `images_per_second`. Put this callback before
-    those that write `logs`: Keras calls them in the order of the list. An epoch is measured from the start of its
-    second step to its last batch: the first step traces the model, opens the input and fills its buffers. Validation
-    does not count, and epochs of fewer than three steps have no values.
+    Every epoch gets two values in `logs`: `waiting_for_input`, a share of time from 0 to 1, and `images_per_second`.
+    Put this callback before those that write `logs`, such as TensorBoard: Keras calls them in the order of the list. An
+    epoch is measured from the start of its second step to its last batch, without validation; the first step traces the
+    model and opens the input. Epochs of fewer than three steps have no values.
 
-    How it measures: `fit` fetches a batch inside its compiled step, where no callback sees it, so while `fit` runs,
-    this callback fetches the batches itself and gives each to the same compiled step. After each step it reads one
-    metric, which waits for the device. Without that, a GPU's step would return early, and the time in which the input
-    works while the device is busy would count as waiting. The numbers that the model learns do not change. What
-    changes:
-
-    - the host does not prepare the next step while the device is busy;
-    - `steps_per_execution` has no effect: steps run one at a time, and the callback says so. If steps are short, or on
-      a TPU, that makes training slower; then use the callback for a short run only.
+    `fit` fetches a batch inside its compiled step, where no callback sees it. So this callback fetches the batches
+    itself, gives each to the same step, and waits for the device after each step by reading one metric: the time in
+    which the input works while the device is busy would count as waiting otherwise. The numbers that the model learns
+    do not change, but the host does not prepare the next step meanwhile, and `steps_per_execution` has no effect, which
+    is printed. Where steps are short, or on a TPU, use it for a short run only.
 
     On several machines each measures and prints its own waits. It works with the TensorFlow and JAX backends of Keras,
     and with strategies.
@@ -197,17 +192,14 @@ class ResumeCallback(keras.callbacks.Callback):  # type: ignore[misc] # Keras is
 
         callbacks=[keras.callbacks.BackupAndRestore(folder, save_freq=1000), ResumeCallback(train_fn)]
 
-    The step of a model is the number of steps that its optimizer has taken. The input function is told that number
-    before the first batch is read, so this works however the model was restored, also by `keras.models.load_model` and
-    with `fit(initial_epoch=…)`. Steps that dynamic loss scaling (`mixed_float16`) skips are not counted, so they are
-    read again; with gradient accumulation, save at a multiple of its steps.
+    The step of a model is the number of steps that its optimizer has taken, however the model was restored. Steps that
+    dynamic loss scaling (`mixed_float16`) skips are not counted, so they are read again; with gradient accumulation,
+    save at a multiple of its steps.
 
-    `BackupAndRestore` with a number as `save_freq` also saves within an epoch, and Keras (3.15) cannot start there:
-    `fit` runs a whole epoch from that step on. The input continues without a gap. This callback ends `fit` after
-    `epochs * steps_per_epoch` steps in total, as without an interruption, so the last epoch is shorter by the part of
-    the interrupted epoch that was done. It counts the epochs itself, since `BackupAndRestore` forgets them when it is
-    interrupted twice within one. It also sets the counters of random layers, such as `Dropout`, which Keras does not
-    save.
+    With a number as `save_freq`, `BackupAndRestore` also saves within an epoch, and Keras (3.15) runs a whole epoch
+    from that step on. This callback ends `fit` after `epochs * steps_per_epoch` steps in total, as without an
+    interruption. It counts the epochs itself, since `BackupAndRestore` forgets them when it is interrupted twice within
+    one, and sets the counters of random layers, such as `Dropout`, which Keras does not save.
 
     `fit` stops with a CallError before its first step if it does not read the data of this input function, or began to
     read it before: the step of the model would be ignored.

@@ -81,11 +81,9 @@ class DatasetFn(NotData):
             input_contexts.check_short(self.num_examples, layout)
         if self._order is not None:
             self._order.check_workers(layout.num_workers)
-        note = None
         if tf.executing_eagerly():
             check_start(int(self._start_step), self.spec.end_step)
-            note = self.watch.noting()
-        start_step = StartStep(self._start_step, self.spec.end_step, note)
+        start_step = StartStep(self._start_step, self.spec.end_step, self.watch.note)
         spec = replace(self.spec, layout=layout, start_step=start_step)
         if self._options.are_others_reading:
             dataset = build_elsewhere(spec)
@@ -108,7 +106,7 @@ class DatasetFn(NotData):
         if not self._options.are_others_reading:
             num_batches = int(num_steps()) * batches_per_step
             made = dataset
-            dataset = dataset_per_iterator(lambda: made, made.element_spec, keep=made, num_elements=num_batches)
+            dataset = dataset_per_iterator(lambda: made, keep=made, num_elements=num_batches)
         elif batches_per_step == 1:
             return dataset
         # Keras takes the cardinality for the number of steps, and a step takes an element for each replica: unchanged,

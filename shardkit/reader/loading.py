@@ -28,12 +28,12 @@ from shardkit.order.blocks import BLOCK_RECORDS
 from shardkit.order.training import check_order
 from shardkit.reader.arguments.reading import ReadArguments
 from shardkit.reader.arguments.values import AUTO_BYTES, Cache, Memory
-from shardkit.reader.cache.shard_cache import ShardCache
 from shardkit.reader.dataset_fn import DatasetFn, trained
 from shardkit.reader.images.held import hold_pixels, pixel_shape
 from shardkit.reader.input_contexts import TO_EVALUATE
 from shardkit.reader.iterators.start_steps import check_start
 from shardkit.reader.pipeline_spec import PipelineSpec
+from shardkit.reader.shard_cache import ShardCache
 
 _EVALUATION_SPLITS = {"validation", "test"}
 _PACKAGE = os.path.dirname(os.path.dirname(__file__)) + os.sep

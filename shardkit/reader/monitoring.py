@@ -148,16 +148,13 @@ def monitor(dataset: Iterable[Element], *, clock: Callable[[], float] = time.per
 
     prints `1,000 steps: waited for input 3.1% of the time (p50 0.2 ms, p95 4.0 ms, max 120 ms at step 713); first batch
     1.9 s`. `summary()` returns the figures by name, `last` holds the latest 1,000 waits, and `reset()` starts new
-    figures, for example after each report. Each `iter` opens the input again, and the figures continue over all passes.
-    They take a fixed amount of memory, and about a microsecond a step. Only one thread may loop at a time.
+    figures. Each `iter` opens the input again, and the figures continue over all passes. They take a fixed amount of
+    memory, and about a microsecond a step. Only one thread may loop at a time.
 
-    The measured time is that thread's. If a step is asynchronous, as on a GPU or with JAX, it returns before the device
-    has finished: the loop asks for the next batch early, and may wait for it while the device is still busy. Then
-    `share_waiting` is an upper bound of what the input costs. To measure the cost itself, let each step wait for the
-    device (`float(loss)`, `jax.block_until_ready`). A low share means a fast input in both cases.
-
-    `keras.Model.fit` fetches its batches inside its own compiled step, and Keras (3.15) refuses the result of `monitor`
-    as "Unrecognized data type": use the callback `InputMonitor`.
+    An asynchronous step, as on a GPU or with JAX, returns before the device has finished: the loop may wait for a batch
+    while the device is busy, and `share_waiting` is an upper bound of what the input costs. To measure the cost itself,
+    let each step wait for the device (`float(loss)`, `jax.block_until_ready`). For `keras.Model.fit`, which refuses
+    the result of `monitor`, use the callback `InputMonitor`.
 
     Args:
         dataset: A `tf.data.Dataset`, a distributed dataset, a NumPy iterator or any other iterable. An iterator

@@ -1,5 +1,6 @@
 """Refuse an input function where its data is wanted: the sentence says which call is missing."""
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, NoReturn
 
 import tensorflow as tf
@@ -19,38 +20,33 @@ _OTHER_NAMES = {
 }
 
 
+def _refusing(message: str) -> Callable[..., NoReturn]:
+    def refuse(*_: Any, **__: Any) -> NoReturn:
+        raise TypeError(message)
+
+    return refuse
+
+
 class NotData:
     """An input function: without these methods Python, Keras and TensorFlow only say what it is not."""
 
-    def __iter__(self) -> NoReturn:
-        raise TypeError(_UNCALLED)
-
-    def __next__(self) -> NoReturn:
-        raise TypeError(f"{_FUNCTION}: write next(iter(train_fn())) for its first batch, or train_fn.read_batch(0)")
-
-    def __len__(self) -> NoReturn:
-        # It could be that of examples or of batches.
-        msg = f"{_FUNCTION}: write train_fn.num_examples, or train_fn.steps_per_epoch for the number of batches"
-        raise TypeError(msg)
+    __iter__ = _refusing(_UNCALLED)
+    __next__ = _refusing(f"{_FUNCTION}: write next(iter(train_fn())) for its first batch, or train_fn.read_batch(0)")
+    # It could be that of examples or of batches.
+    __len__ = _refusing(
+        f"{_FUNCTION}: write train_fn.num_examples, or train_fn.steps_per_epoch for the number of batches"
+    )
+    __getitem__ = _refusing(
+        f"{_FUNCTION}: write train_fn.read_batch(0) for the global batch of a step; single examples are those of "
+        "shardkit.open(dataset, split)"
+    )
+    # Without it, Keras says only that it does not know the type of what `fit` has; it asks for the shape first.
+    __array__ = _refusing(_UNCALLED)
+    shape = property(_refusing(_UNCALLED))
 
     def __bool__(self) -> bool:
         """Return True, for `if train_fn`: Python would ask for the length."""
         return True
-
-    def __getitem__(self, number: Any) -> NoReturn:
-        raise TypeError(
-            f"{_FUNCTION}: write train_fn.read_batch(0) for the global batch of a step; single examples are those of "
-            "shardkit.open(dataset, split)"
-        )
-
-    def __array__(self, *_: Any, **__: Any) -> NoReturn:
-        # Without this, Keras says only that it does not know the type of what `fit` has.
-        raise TypeError(_UNCALLED)
-
-    @property
-    def shape(self) -> NoReturn:
-        """Refuse to be an array: Keras asks whatever has `__array__` for its shape before it converts it."""
-        raise TypeError(_UNCALLED)
 
     if not TYPE_CHECKING:  # otherwise type checkers accept every attribute
 

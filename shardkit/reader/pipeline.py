@@ -19,6 +19,7 @@ from dataclasses import replace
 from functools import partial
 from typing import Any
 
+import numpy as np
 import tensorflow as tf
 from tensorflow.python.framework.config import is_op_determinism_enabled  # it has no public name
 
@@ -61,7 +62,7 @@ class NotDenseError(Exception):
 
 
 def _for_this_process(spec: PipelineSpec) -> Any:
-    fetcher = make_fetcher(spec)
+    fetcher, start_step = make_fetcher(spec), spec.start_step
     chunks = fetched_chunks(spec, fetcher)
     # Copies are verified when made, and never replaced; what is held is compared when it is read.
     is_verified = spec.table.has_copies or spec.table.held is not None
@@ -69,7 +70,7 @@ def _for_this_process(spec: PipelineSpec) -> Any:
     check = check_keys(fetcher) if compares_keys else None
     size, together = spec.layout.per_replica_batch_size, spec.steps_together
     dataset = retry_failed_steps(
-        _first_step(spec.start_step),
+        tf.data.Dataset.from_tensors(np.int64(start_step)) if isinstance(start_step, int) else start_step,
         lambda *steps: _batches(spec, chunks(*steps), check),
         find_causes(spec, fetcher),
         lambda batch, _: batch[_ELEMENT] if together == 1 else _divided(batch[_ELEMENT], size),
@@ -102,28 +103,14 @@ def _for_other_processes(spec: PipelineSpec) -> Any:
         return _batches(spec, parallel_map(examples, read_record).batch(spec.chunk_size, drop_remainder=True))
 
     # A tf.data service divides the range of places among its workers, so the range has to be the source.
-    if isinstance(start_step, int):
-        made = batches(start_step)
-    else:
-        made = start_step.as_dataset().flat_map(without_autograph(batches))
+    made = batches(start_step) if isinstance(start_step, int) else start_step.flat_map(batches)
     return made.map(without_autograph(lambda batch: check(batch[_ELEMENT])))
 
 
-def parallel_map(dataset: Any, function: Callable[..., Any]) -> Any:
-    """Map a dataset in order, on as many threads as TensorFlow chooses."""
-    return dataset.map(without_autograph(function), num_parallel_calls=tf.data.AUTOTUNE, deterministic=True)
-
-
-def serial_map(dataset: Any, function: Callable[..., Any]) -> Any:
-    """Map a dataset on the thread that asks for its elements."""
-    return dataset.map(without_autograph(function))
-
-
-def _first_step(start_step: Any) -> Any:
-    """Return a dataset of the one step, int64[]."""
-    if isinstance(start_step, int):
-        return tf.data.Dataset.from_tensors(tf.constant(start_step, tf.int64))
-    return start_step.as_dataset()
+def parallel_map(dataset: Any, function: Callable[..., Any], *, is_parallel: bool = True) -> Any:
+    """Map a dataset in order, on as many threads as TensorFlow chooses, or on the thread that asks for elements."""
+    threads = {"num_parallel_calls": tf.data.AUTOTUNE, "deterministic": True} if is_parallel else {}
+    return dataset.map(without_autograph(function), **threads)
 
 
 def _batches(spec: PipelineSpec, chunks: Any, check: Callable[[Any], Any] | None = None) -> Any:
@@ -134,7 +121,7 @@ def _batches(spec: PipelineSpec, chunks: Any, check: Callable[[Any], Any] | None
         stored = {name: one for name, one in stored.items() if name in {*options.features, KEY}}
     parser = Parser(stored, table.num_classes, table.relabelling, table.stored_as)
     make = _MakeElements(spec, parser, compares_keys=compares_keys)
-    each = serial_map if spec.is_ready else parallel_map
+    each = partial(parallel_map, is_parallel=not spec.is_ready)
     dataset = each(chunks, make)
     if spec.decodes and chunk == 1:
         dataset = dataset.batch(size, drop_remainder=True)
@@ -181,7 +168,7 @@ class _MakeElements:
         shape = None if image is None else pixel_shape(table, image)
         self._have_size = image is not None and shape is not None and shape[:2] == tuple(image.size)
         self._map_fn = None if map_fn is None else tf.function(map_fn)
-        self._all_are_png = table.is_png is not None and bool(table.is_png.all())
+        self._all_are_png = bool(table.is_png.all())
 
     @without_autograph
     def __call__(self, columns: dict[str, Any]) -> Any:

@@ -8,19 +8,18 @@ into whole batches, so batches are never mixed or split:
                                 └─► worker: steps 85..169, …          ──►┴─► trainer: cut for its replicas
 
 As long as no worker is lost, each global batch comes exactly once and is the same as without the service, in another
-order. Each of several input pipelines has such a stream of its part of every global batch, so that the parts that
-meet at a step belong to different global batches; each example still comes exactly once.
+order. Each of several input pipelines has such a stream of its part of every global batch, so parts of different global
+batches meet at a step.
 
-If a worker is killed, TensorFlow guarantees at most once. Measured with TensorFlow 2.21, one of two workers killed in
-the middle, with blocks of 4 steps. The dispatcher's `fault_tolerant_mode` is for its own loss and changes nothing:
+If a worker is killed, TensorFlow guarantees at most once, whatever the dispatcher's `fault_tolerant_mode`. Measured
+with TensorFlow 2.21, one of two workers killed in the middle, with blocks of 4 steps:
 
-    training    continues with the other worker at once, without a message. 13 of 413 global batches were lost (14 of
-                414 with fault_tolerant_mode), none came twice: the rest of one block, and three blocks read ahead.
-                A block is pipeline_spec.BLOCK_EXAMPLES examples, or one step if that is more.
-    evaluation  waits (over 160 s, whatever the dispatcher's `worker_timeout_ms`) until a worker answers at the same
-                address again: restart it there with `port=` and `worker_address=`. Then it ends, 11 to 20 s after the
-                kill, without the lost elements (4 of 400 in a plain pipeline). The reader counts them and raises
-                FailedPreconditionError, unless the job is shared.
+    training    continues with the other worker at once, without a message. 13 of 413 global batches were lost, none
+                came twice: the rest of one block, and three blocks read ahead. A block has
+                pipeline_spec.SERVICE_EXAMPLES examples, or one step if that is more.
+    evaluation  waits until a worker answers at the same address again: restart it there with `port=` and
+                `worker_address=`. Then it ends, 11 to 20 s after the kill, without the lost elements. The reader counts
+                them and raises FailedPreconditionError, unless the job is shared.
 """
 
 import socket
@@ -130,7 +129,8 @@ def _checking_start_step(dataset: Any, start_step: StartStep, first_step: int) -
         with tf.control_dependencies([tf.debugging.Assert(tf.equal(now, first_step), [msg])]):
             return tf.identity(now)
 
-    return start_step.as_dataset().map(checked).flat_map(lambda _: dataset)
+    now = start_step.flat_map(tf.data.Dataset.from_tensors)
+    return now.map(checked).flat_map(lambda _: dataset)
 
 
 def check_traced(*, independent_workers: bool) -> None:

@@ -5,12 +5,11 @@ a dataset of its own, which could, takes 30 to 50 microseconds more per image. S
 ends at the first error, Python checks the examples of the failed step, and the pipeline starts again at that step, like
 a resumed training.
 
-    watched ──error──► find causes ──one is found──► informed ──error at the same batch──►┐
-       ▲                    └──────────none is found─────────────────────────────► one plain batch
-       └────────────────────────────the batch succeeds──────────────────────────────────────┘
+    watched ──error──► find causes ──► one plain batch ──error──► raised; the next call finds causes again
+       ▲                                     │
+       └──────────────succeeds───────────────┘
 
-The error of a plain batch is raised. The next call for a batch starts again with that batch: no position moves,
-however many errors a trainer catches.
+No position moves, however many errors a trainer catches.
 """
 
 from collections.abc import Callable
@@ -19,6 +18,7 @@ from typing import Any
 import numpy as np
 import tensorflow as tf
 
+from shardkit.order.batches import MAX_STEP
 from shardkit.reader.iterators.start_steps import drawn_number
 from shardkit.reader.python_calls import ANONYMOUS, without_autograph
 
@@ -27,30 +27,31 @@ _RESTORED = (
     "and make the input with start_step=that number; the next batch of this iterator would have been that of step "
 )
 _FOREVER = np.iinfo(np.int64).max
-_WATCHED, _INFORMED, _PLAIN = 0, 1, 2
+# Low bits of an element's number: the count of the iterator's batches. The others are drawn for each iterator.
+_COUNT = (1 << 40) - 1
 
 
 class _State:
-    """State of one iterator: batches given, batches given before the current attempt, and the attempt's kind."""
+    """State of one iterator: batches given, and whether the current attempt has failed if it ends now, 0 or 1."""
 
     def __init__(self) -> None:
         """Make the variable in the graph, so that each iterator has its own; it exists as long as its handle."""
-        self._handle = tf.raw_ops.VarHandleOp(dtype=tf.int64, shape=[3], shared_name=ANONYMOUS)
-        self.write(0, -1, _PLAIN)  # the same as after a plain batch that succeeded
+        self._handle = tf.raw_ops.VarHandleOp(dtype=tf.int64, shape=[2], shared_name=ANONYMOUS)
+        self.write(0, 0)
 
     def read(self) -> Any:
-        """Return the three numbers."""
+        """Return the two numbers."""
         values = tf.raw_ops.ReadVariableOp(resource=self._handle, dtype=tf.int64)
-        values.set_shape([3])
+        values.set_shape([2])
         return tf.unstack(values)
 
     def write(self, *values: Any) -> Any:
-        """Set the three numbers."""
+        """Set the two numbers."""
         return tf.raw_ops.AssignVariableOp(resource=self._handle, value=tf.cast(tf.stack(values), tf.int64))
 
 
 def retry_failed_steps(
-    first_step: Any,  # a dataset of one int64[]
+    first_step: Any,  # its `flat_map` calls a function with the step, int64[], for each iterator
     batches: Callable[..., Any],  # a step, to the dataset of the batches from that step on
     find_causes: Callable[[Any], Any],  # a failed step, to the number of causes that will not fail again; may raise
     give: Callable[[Any, Any], Any],  # a batch and its number, to what is given of it
@@ -58,9 +59,9 @@ def retry_failed_steps(
     batches_per_step: int,
     steps_per_element: int = 1,
 ) -> Any:
-    """Return the batches of some steps; after an error, its step starts again if its causes were found.
+    """Return the batches of some steps; after an error, its step starts again after its causes were found.
 
-    Errors without a known cause are raised unchanged. An iterator that was restored from a checkpoint raises
+    What fails again is raised unchanged. An iterator that was restored from a checkpoint raises
     InvalidArgumentError, which names the step to start at: the state of the reader is in Python, and would not be
     restored.
 
@@ -69,23 +70,24 @@ def retry_failed_steps(
     """
 
     def attempts_from(first: Any) -> Any:
-        # Restoring an iterator calls this function again, which draws another number, but restores the input of
-        # `flat_map`. So the two differ in a restored iterator.
-        state, own = _State(), drawn_number()
-        return tf.data.Dataset.from_tensors(own).flat_map(
-            without_autograph(lambda saved: attempts(state, first, tf.equal(own, saved)))
-        )
+        # Restoring an iterator calls this function again, which draws another number, but restores the range of
+        # numbers. So the two differ in a restored iterator.
+        state, own = _State(), tf.bitwise.bitwise_and(drawn_number(), ~_COUNT)
 
-    def attempts(state: _State, first: Any, is_own: Any) -> Any:
         def is_left(_: Any) -> Any:
             return first + state.read()[0] // batches_per_step < end_step
 
+        def is_own(number: Any) -> Any:
+            return tf.equal(tf.bitwise.bitwise_and(number, ~_COUNT), own)
+
+        def is_next(number: Any) -> Any:
+            return tf.equal(state.read()[0], number - own) | ~is_own(number)
+
         def attempt(_: Any) -> Any:
-            given, began, last_kind = state.read()
-            step = first + given // batches_per_step
-            kind = _next_kind(tf.equal(given, began), last_kind, lambda: find_causes(step))
-            state.write(given, given, kind)
-            is_plain = tf.equal(kind, _PLAIN)
+            given, has_failed = state.read()
+            step, is_plain = first + given // batches_per_step, tf.equal(has_failed, 1)
+            tf.cond(is_plain, lambda: find_causes(step), lambda: tf.constant(0, tf.int64))
+            state.write(given, 1)
             if steps_per_element == 1:
                 count, again = tf.constant(1, tf.int64), batches(step).skip(given % batches_per_step)
             else:
@@ -93,22 +95,26 @@ def retry_failed_steps(
                 again = batches(step, count)
             # Ends after an error: its batch was not counted, so the next number differs from the expected one. If
             # errors were only ignored, a map_fn that always fails would be called for ever.
-            numbers = tf.data.Dataset.range(given, _FOREVER, count)
-            numbers = numbers.take_while(lambda number: tf.equal(state.read()[0], number) | ~is_own)
+            numbers = tf.data.Dataset.range(own + given, _FOREVER, count)
+            numbers = numbers.take_while(without_autograph(is_next))
             numbered = tf.data.Dataset.zip(numbers, again)
             watched = numbered.ignore_errors(log_warning=False).take(tf.where(is_plain, tf.constant(0, tf.int64), -1))
+            # Not `has_failed - 1` and `has_failed`: optimising that crashes TensorFlow 2.21.
             plain = numbered.take(tf.where(is_plain, tf.constant(1, tf.int64), 0))
 
             def counted(number: Any, batch: Any) -> Any:
-                message = tf.strings.join([_RESTORED, tf.strings.as_string(first + number // batches_per_step)])
+                place = tf.bitwise.bitwise_and(number, _COUNT)
+                message = tf.strings.join([_RESTORED, tf.strings.as_string(first + place // batches_per_step)])
                 # Not tf.debugging.Assert, which adds a branch: this runs for every batch.
-                with tf.control_dependencies([tf.raw_ops.Assert(condition=is_own, data=[message])]):
-                    state.write(number + count, given, kind)
-                return give(batch, number)
+                with tf.control_dependencies([tf.raw_ops.Assert(condition=is_own(number), data=[message])]):
+                    state.write(place + count, 1 - has_failed)
+                return give(batch, place)
 
             return watched.concatenate(plain).map(without_autograph(counted))
 
-        tries = tf.data.Dataset.from_tensors(0).repeat().take_while(without_autograph(is_left))
+        tries = tf.data.Dataset.from_tensors(0).repeat()
+        if end_step < MAX_STEP:  # training does not come to its end
+            tries = tries.take_while(without_autograph(is_left))
         return tries.flat_map(without_autograph(attempt))
 
     options = tf.data.Options()
@@ -117,15 +123,3 @@ def retry_failed_steps(
     options.experimental_optimization.inject_prefetch = False
     options.experimental_optimization.map_parallelization = False
     return first_step.flat_map(without_autograph(attempts_from)).with_options(options)
-
-
-def _next_kind(is_unmoved: Any, last_kind: Any, find_causes: Callable[[], Any]) -> Any:
-    """Return the kind of the next attempt, int64[]."""
-    watched, informed, plain = (tf.constant(kind, tf.int64) for kind in (_WATCHED, _INFORMED, _PLAIN))
-    is_new = ~is_unmoved & tf.equal(last_kind, _PLAIN)
-    is_known = is_new | (is_unmoved & tf.equal(last_kind, _INFORMED))
-    return tf.cond(
-        is_known,
-        lambda: tf.where(is_new, watched, plain),
-        lambda: tf.where(find_causes() > 0, informed, plain),
-    )

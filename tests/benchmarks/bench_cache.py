@@ -22,7 +22,7 @@ from pathlib import Path
 from timing import print_table, work_folder
 
 from shardkit.dataset.manifest import Index, Shard
-from shardkit.reader.cache.shard_cache import ShardCache
+from shardkit.reader.shard_cache import ShardCache
 from shardkit.storage import LocalFolder
 
 SHARD_BYTES = 128 << 20  # 128 MiB

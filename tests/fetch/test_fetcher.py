@@ -183,8 +183,7 @@ def test_an_example_that_steps_in_has_its_own_pixels_where_those_of_the_damaged_
         table,
         (1, 1, 1),
         np.int32,
-        lambda example_id, _: np.full((1, 1, 1), example_id, np.int32),
-        lambda parts: iter(()),
+        lambda parts: ((found, found.reshape(-1, 1, 1, 1)) for found, _ in parts),
         mirrors=False,
     )
     pixels.keep(ids, ids.reshape(-1, 1, 1, 1))

@@ -11,7 +11,7 @@ from shardkit.fetch.table.records import load_table
 def test_pixels_that_are_kept_while_they_are_taken_are_right_or_missing(noise, monkeypatch):
     """NumPy gives the interpreter's lock away while it copies: the thread that fills the memory goes on then."""
     table = load_table(read_manifest(noise), "train")
-    pixels = HeldPixels(table, (1, 1, 1), np.int32, None, None, mirrors=False)
+    pixels = HeldPixels(table, (1, 1, 1), np.int32, None, mirrors=False)
     ids, take = np.arange(8), np.take
 
     def take_then_keep(*arguments, **options):

@@ -121,11 +121,10 @@ def joined(tables: list[RecordTable], manifests: Sequence[Manifest]) -> RecordTa
     *bases, num_records = np.cumsum([0, *(int(table.starts[-1]) for table in tables)]).tolist()
     starts = [table.starts[:-1] + base for table, base in zip(tables, bases, strict=True)]
     records = [table.records + base for table, base in zip(tables, bases, strict=True)]
-    columns: dict[str, Any] = {name: np.concatenate([getattr(table, name) for table in tables]) for name in COLUMNS}
+    names = (*COLUMNS, "is_png")
+    columns: dict[str, Any] = {name: np.concatenate([getattr(table, name) for table in tables]) for name in names}
     labels = [np.where(one.label < 0, one.label, row[one.label]) for one, row in zip(tables, maps, strict=True)]
     columns["label"] = np.concatenate(labels).astype(np.int32)
-    pngs = [np.zeros(one.num_examples, np.bool_) if one.is_png is None else one.is_png for one in tables]
-    is_png = np.concatenate(pngs)
     is_selection = any(table.record is not None for table in tables)
     return replace(
         tables[0],
@@ -139,7 +138,6 @@ def joined(tables: list[RecordTable], manifests: Sequence[Manifest]) -> RecordTa
         key_paths=[path for table in tables for path in table.key_paths],
         starts=np.concatenate([*starts, [num_records]]),
         record=np.concatenate(records) if is_selection else None,
-        is_png=is_png if is_png.any() else None,
         has_unlabelled=any(table.has_unlabelled for table in tables),
         relabelling=None if same else maps,
         **columns,

@@ -1,8 +1,7 @@
 """The record table: what the reader keeps in memory of a split, about 40 bytes for each example."""
 
 import contextlib
-import threading
-from collections import OrderedDict
+import functools
 from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
@@ -29,34 +28,12 @@ COLUMNS = {
     "image_start": np.int32,
     "image_bytes": np.int32,
 }
-# The keys of 6 million examples of 40 characters each. Of a larger split, the least recently used keys are dropped.
-MAX_KEY_BYTES = 256 << 20  # 256 MiB
+# Shards whose keys are kept after their index was read, about 200 MB for 256 shards of 20,000 keys.
+KEPT_KEY_COLUMNS = 256
 
 
-class KeyColumns:
-    """The keys of shards, up to a number of bytes, kept after their index was read; may be used from any thread."""
-
-    def __init__(self, max_bytes: int = MAX_KEY_BYTES) -> None:
-        self._max_bytes, self._num_bytes = max_bytes, 0
-        self._columns: OrderedDict[str, pa.ChunkedArray] = OrderedDict()
-        self._lock = threading.Lock()
-
-    def of(self, sha256: str, read: Callable[[], pa.ChunkedArray]) -> pa.ChunkedArray:
-        """Return the keys of a shard, in the order of its records."""
-        with self._lock:
-            column = self._columns.get(sha256)
-            if column is not None:
-                self._columns.move_to_end(sha256)
-                return column
-        column = read()
-        with self._lock:
-            if sha256 not in self._columns:
-                self._columns[sha256] = column
-                self._num_bytes += column.nbytes
-            while self._num_bytes > self._max_bytes:
-                _, oldest = self._columns.popitem(last=False)
-                self._num_bytes -= oldest.nbytes
-        return column
+def _read_keys(root: Folder, shard: Shard) -> pa.ChunkedArray:
+    return read_columns(root, shard, ["key"])["key"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,13 +60,16 @@ class RecordTable:
     width: npt.NDArray[np.int32]
     image_start: npt.NDArray[np.int32]  # int32[N]; the image is [start, start + bytes) of the record's data
     image_bytes: npt.NDArray[np.int32]
-    is_png: npt.NDArray[np.bool_] | None  # bool[N]; None if all images are JPEGs
+    is_png: npt.NDArray[np.bool_]  # bool[N]; the others are JPEGs
     # int64[N], ascending, the record of each example of a selection; None if the table has all records.
     record: npt.NDArray[np.int64] | None = None
     # int64[num_datasets, num_classes], label in the table for each dataset and label in its records; None if the
     # records' labels are right.
     relabelling: npt.NDArray[np.int64] | None = None
-    key_columns: KeyColumns = field(default_factory=KeyColumns)
+    # The keys of a shard, in the order of its records.
+    keys_of: Callable[[Folder, Shard], pa.ChunkedArray] = field(
+        default_factory=lambda: functools.lru_cache(KEPT_KEY_COLUMNS)(_read_keys)
+    )
     stored_as: StoredAs = field(default_factory=dict)  # names of features in the records of others, see `stored_names`
     # [num_shards], the beginning of the keys of records that have none, see `stored_names.record_key`.
     key_paths: list[str] = field(default_factory=list)
@@ -124,22 +104,22 @@ class RecordTable:
         return self.roots[shard], self.shards[shard], record - int(self.starts[shard])
 
     def keys(self, example_ids: npt.NDArray[np.int64]) -> list[str]:
-        """Return the keys of some examples; reads their indexes the first time, see `KeyColumns`."""
+        """Return the keys of some examples; reads their indexes the first time."""
         records = example_ids if self.record is None else self.record[example_ids]
         shard_of = self.shard_of(example_ids)
         keys = np.empty(len(records), object)
         shard_indices = np.unique(shard_of)
         with ThreadPoolExecutor(READING_THREADS) as pool:
-            for shard_index, column in zip(shard_indices, pool.map(self._keys_of, shard_indices), strict=True):
+            columns = pool.map(lambda one: self.keys_of(self.roots[one], self.shards[one]), shard_indices)
+            for shard_index, column in zip(shard_indices, columns, strict=True):
                 here = np.flatnonzero(shard_of == shard_index)
                 keys[here] = column.take(pa.array(records[here] - self.starts[shard_index])).to_pylist()
         return list(keys)
 
     def select(self, rows: npt.NDArray[np.int64]) -> "RecordTable":
         """Return the table of some examples, ascending."""
-        kept: dict[str, Any] = {name: getattr(self, name)[rows] for name in COLUMNS}
-        is_png = None if self.is_png is None else self.is_png[rows]
-        return replace(self, record=self.records[rows], is_png=is_png, **kept)
+        kept: dict[str, Any] = {name: getattr(self, name)[rows] for name in (*COLUMNS, "is_png")}
+        return replace(self, record=self.records[rows], **kept)
 
     def peers(self, example_id: int, *, same_class: bool = True) -> npt.NDArray[np.int64]:
         """Return the ids of all examples of an example's dataset and class, with its own, ascending."""
@@ -159,10 +139,6 @@ class RecordTable:
         root, shard, number = self.location(example_id)
         found: str | None = read_columns(root, shard, ["label_name"])["label_name"][number].as_py()
         return str(self.label[example_id]) if found is None else found
-
-    def _keys_of(self, shard_index: int) -> pa.ChunkedArray:
-        root, shard = self.roots[shard_index], self.shards[shard_index]
-        return self.key_columns.of(shard.index.sha256, lambda: read_columns(root, shard, ["key"])["key"])
 
 
 def load_table(manifest: Manifest, split_name: str) -> RecordTable:
@@ -193,7 +169,7 @@ def load_table(manifest: Manifest, split_name: str) -> RecordTable:
         identities=identities,
         paths=[f"{manifest.root.url}/{shard.path}" for shard in shards],
         starts=starts,
-        is_png=is_png if is_png.any() else None,
+        is_png=is_png,
         stored_as=manifest.stored_as,
         key_paths=[manifest.path_in_records(shard) for shard in shards],
         has_unlabelled=manifest.split(split_name).num_unlabelled > 0,

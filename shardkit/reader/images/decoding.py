@@ -1,12 +1,12 @@
 """Decode one image: only its window, then resize, cast and flip it; all shapes are static.
 
 window    int32[4]: top, left, height, width in pixels of the stored image
-is_png    bool[]; None if all images are JPEGs, True if all are PNGs
+is_png    bool[]; None or False if all images are JPEGs, True if all are PNGs
 flip      bool[], whether to mirror left to right; None for never
 """
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from functools import partial
 from typing import Any
 
@@ -25,11 +25,8 @@ def pixels_of_example(columns: dict[str, Any], image: Images) -> Any:
     flip = columns.get("flip")
     if PIXELS in columns:
         return finish_held(columns[PIXELS][tf.newaxis], None if flip is None else flip[tf.newaxis], image)[0]
-    encoded, window, is_png = _encoded(columns), columns["window"], columns.get("is_png")
-    if not image.scaled_decoding:
-        return finish(decode_window(encoded, window, is_png, image.channels), flip, image)
-    scaled = decode_window(encoded, window, is_png, image.channels, target_size(window, image))
-    return finish(scaled, flip, image, shape=window[2:])
+    window = columns["window"]
+    return finish(decode(_encoded(columns), window, columns.get("is_png"), image), flip, image, window)
 
 
 def pixels_of_chunk(columns: dict[str, Any], image: Images, *, have_size: bool) -> Any:
@@ -41,9 +38,13 @@ def pixels_of_chunk(columns: dict[str, Any], image: Images, *, have_size: bool) 
         return finish_held(columns[PIXELS], columns.get("flip"), image)
     encoded, is_png = tf.unstack(_encoded(columns)), columns.get("is_png")
     are_png = [is_png] * len(encoded) if is_png is None or isinstance(is_png, bool) else tf.unstack(is_png)
-    rows = zip(encoded, tf.unstack(columns["window"]), are_png, strict=True)
+    windows = tf.unstack(columns["window"])
+    rows = zip(encoded, windows, are_png, strict=True)
     pixels = [decode_window(data, window, of_one, image.channels) for data, window, of_one in rows]
-    return finish_several(pixels, columns.get("flip"), image, have_size=have_size)
+    if have_size:  # mirrored as uint8
+        return _cast(_mirrored(_shaped(tf.stack(pixels), image), columns.get("flip")), image)
+    resized = tf.concat([_resized(*one, image) for one in zip(pixels, windows, strict=True)], axis=0)
+    return _mirrored(_cast(_shaped(resized, image), image), columns.get("flip"))
 
 
 def _encoded(columns: dict[str, Any]) -> Any:
@@ -51,6 +52,13 @@ def _encoded(columns: dict[str, Any]) -> Any:
     if "image" in columns:
         return columns["image"]
     return tf.strings.substr(columns["record"], columns["image_start"], columns["image_bytes"])
+
+
+def decode(encoded: Any, window: Any, is_png: Any | None, image: Images) -> Any:
+    """Return the pixels of a window, with scaled decoding if that is wanted; see `decode_window`."""
+    return decode_window(
+        encoded, window, is_png, image.channels, target_size(window, image) if image.scaled_decoding else None
+    )
 
 
 def decode_window(encoded: Any, window: Any, is_png: Any | None, channels: int, target: Any | None = None) -> Any:
@@ -76,9 +84,9 @@ def decode_window(encoded: Any, window: Any, is_png: Any | None, channels: int, 
         return pixels if channels == 3 else luma(pixels)
 
     decode = jpeg if target is None else scaled
-    if is_png is True:
-        return png()
-    return decode() if is_png is None else tf.cond(is_png, png, decode)
+    if is_png is None or isinstance(is_png, bool):
+        return png() if is_png else decode()
+    return tf.cond(is_png, png, decode)
 
 
 def cropped(pixels: Any, window: Any, channels: int) -> Any:
@@ -104,17 +112,12 @@ def luma(pixels: Any) -> Any:
 def decoding_error(encoded: bytes, window: Any, *, is_png: bool, image: Images) -> str | None:
     """Return the decoder's error, or None if the window decodes; runs eagerly."""
     with tf.device("CPU:0"):
-        target = target_size(tf.constant(window), image) if image.scaled_decoding else None
         try:
-            decode_window(tf.constant(encoded), tf.constant(window), tf.constant(is_png), image.channels, target)
+            decode(tf.constant(encoded), tf.constant(window), tf.constant(is_png), image)
         except tf.errors.OpError as error:
-            return short_error(error)
+            # Without the names of the operation that TensorFlow adds before and after it.
+            return re.sub(r"\{\{.*?\}\}|\[Op:.*", "", str(error.message)).strip()
     return None
-
-
-def short_error(error: Any) -> str:
-    """Return the sentence of an error, without the names of the operation that TensorFlow adds before and after it."""
-    return re.sub(r"\{\{.*?\}\}|\[Op:.*", "", str(error.message)).strip()
 
 
 def ratio_index(window: Any, target: Any) -> Any:
@@ -145,24 +148,14 @@ def target_size(window: Any, options: Images) -> Any:
     return options.size
 
 
-def finish(pixels: Any, flip: Any | None, options: Images, shape: Any | None = None) -> Any:
-    """Return the pixels resized to the target, cast and flipped; [height, width, channels], static shape."""
-    # The shape is the window's before scaled decoding rounded its sides; the padding depends on it.
-    finished = _cast(tf.squeeze(_resized(pixels, options, shape), 0), options)
+def finish(pixels: Any, flip: Any | None, options: Images, window: Any) -> Any:
+    """Return the pixels of a window resized to the target, cast and flipped; [height, width, channels]."""
+    finished = _cast(tf.squeeze(_resized(pixels, window, options), 0), options)
     if flip is not None:
         # Flipped last: a uint8 image has a quarter of the bytes.
         finished = tf.cond(flip, lambda: tf.reverse(finished, [1]), lambda: finished)
     finished.set_shape([*options.size, options.channels])
     return finished
-
-
-def finish_several(images: Sequence[Any], flips: Any | None, options: Images, *, have_size: bool) -> Any:
-    """Return what `finish` returns for several images, by fewer operations: [n, height, width, channels]."""
-    resized = tf.stack(images) if have_size else tf.concat([_resized(one, options, None) for one in images], axis=0)
-    resized = tf.ensure_shape(resized, [len(images), *options.size, options.channels])
-    if have_size:  # mirrored as uint8
-        return _cast(_mirrored(resized, flips), options)
-    return _mirrored(_cast(resized, options), flips)
 
 
 def finish_held(pixels: Any, flips: Any | None, options: Images) -> Any:
@@ -190,10 +183,14 @@ def _mirrored(images: Any, flips: Any | None) -> Any:
     return tf.gather(both, tf.range(count) + count * tf.cast(flips, tf.int32))
 
 
-def _resized(pixels: Any, options: Images, shape: Any | None) -> Any:
-    """Return the pixels resized to the target, float32[1, height, width, channels]; see `finish`."""
-    if options.is_padded:
-        return _padded(pixels, tf.shape(pixels)[:2] if shape is None else shape, options)
+def _shaped(images: Any, options: Images) -> Any:
+    return tf.ensure_shape(images, [None, *options.size, options.channels])
+
+
+def _resized(pixels: Any, window: Any, options: Images) -> Any:
+    """Return the pixels of a window resized to the target, float32[1, height, width, channels]."""
+    if options.is_padded:  # by the window's sides: scaled decoding rounds those of the pixels
+        return _padded(pixels, window[2:], options)
     return _RESIZE[options.resize_method](tf.expand_dims(pixels, 0), options.size)
 
 

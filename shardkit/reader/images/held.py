@@ -1,5 +1,6 @@
 """Decode images into memory with TensorFlow's decoder, see `shardkit.fetch.memory.HeldPixels`."""
 
+import contextlib
 from collections.abc import Iterator
 from typing import Any
 
@@ -7,14 +8,12 @@ import numpy as np
 import numpy.typing as npt
 import tensorflow as tf
 
-from shardkit.errors import RecordError
 from shardkit.fetch.memory import HeldPixels, hold
 from shardkit.fetch.table.records import RecordTable
 from shardkit.reader.arguments.images import Images
-from shardkit.reader.images.decoding import decode_window, finish, short_error, target_size
+from shardkit.reader.images.decoding import decode, finish
 
 _TOGETHER = 16  # images of a call, which the cores share
-_BOTH = "JPEGs and PNGs"
 _Ids = npt.NDArray[np.int64]
 
 
@@ -37,9 +36,7 @@ def hold_pixels(table: RecordTable, image: Images) -> HeldPixels:
     dtype = np.dtype(np.uint8) if shape is not None else tf.as_dtype(image.dtype).as_numpy_dtype
     return hold(
         table,
-        lambda: HeldPixels(
-            table, shape or (*image.size, image.channels), dtype, decoder.one, decoder.many, mirrors=mirrors
-        ),
+        lambda: HeldPixels(table, shape or (*image.size, image.channels), dtype, decoder.many, mirrors=mirrors),
         made_of,
     )
 
@@ -51,23 +48,9 @@ class _Decoder:
         self._image, self._is_finished = image, is_finished
         drawn = np.zeros((0, 0), np.float32)  # no window is random
         self._windows = image.crops.windows(table.height, table.width, drawn)
-        are_png = np.zeros(table.num_examples, np.bool_) if table.is_png is None else table.is_png
         # If all are of one kind, the graph has no branch for each image, which takes half a second to trace.
-        is_one_kind = bool((are_png == are_png[0]).all())
-        self._kind, self._is_png = (bool(are_png[0]) or None) if is_one_kind else _BOTH, are_png
+        self._is_png, self._is_one_kind = table.is_png, bool((table.is_png == table.is_png[0]).all())
         self._together = tf.function(self._decode_together, autograph=False)
-
-    def one(self, example_id: int, encoded: bytes) -> npt.NDArray[Any]:
-        """Return the pixels of an example's image."""
-        with tf.device("CPU:0"):
-            try:
-                found = self._decode(
-                    tf.constant(encoded), tf.constant(self._windows[example_id]), bool(self._is_png[example_id])
-                )
-            except tf.errors.OpError as error:
-                raise RecordError(f"its image does not decode: {short_error(error)}") from None
-        pixels: npt.NDArray[Any] = found.numpy()
-        return pixels
 
     def many(self, parts: Iterator[tuple[_Ids, list[bytes]]]) -> Iterator[tuple[_Ids, npt.NDArray[Any]]]:
         """Yield the examples whose images decode, and their pixels."""
@@ -79,23 +62,23 @@ class _Decoder:
         # The graph has operations for a fixed number of images.
         padding = _TOGETHER - len(ids)
         rows = np.append(ids, np.full(padding, ids[-1]))
-        try:
-            with tf.device("CPU:0"):
+        with tf.device("CPU:0"):
+            try:
                 pixels = self._together(
                     tf.constant(encoded + encoded[-1:] * padding),
                     tf.constant(self._windows[rows]),
                     tf.constant(self._is_png[rows]),
                 )
-            return ids, pixels.numpy()[: len(ids)]
-        except tf.errors.OpError:
-            found = {}
-            for example_id, data in zip(ids.tolist(), encoded, strict=True):
-                try:
-                    found[example_id] = self.one(example_id, data)
-                except RecordError:  # noqa: PERF203 - whoever reads it says what is wrong
-                    continue
-            shape = (0, *self._image.size, self._image.channels)
-            return np.array(list(found), np.int64), np.stack(list(found.values())) if found else np.zeros(shape)
+                return ids, pixels.numpy()[: len(ids)]
+            except tf.errors.OpError:
+                found = dict[int, Any]()
+                for example_id, data in zip(ids.tolist(), encoded, strict=True):
+                    with contextlib.suppress(tf.errors.OpError):  # who reads it says what is wrong
+                        is_png = bool(self._is_png[example_id])
+                        one = self._decode(tf.constant(data), tf.constant(self._windows[example_id]), is_png)
+                        found[example_id] = one.numpy()
+        shape = (0, *self._image.size, self._image.channels)
+        return np.array(list(found), np.int64), np.stack(list(found.values())) if found else np.zeros(shape)
 
     def _decode_together(self, encoded: Any, windows: Any, is_png: Any) -> Any:
         parts = (tf.unstack(one, _TOGETHER) for one in (encoded, windows, is_png))
@@ -103,13 +86,6 @@ class _Decoder:
 
     def _decode(self, encoded: Any, window: Any, is_png: Any) -> Any:
         image = self._image
-        if self._kind != _BOTH:
-            is_png = self._kind
-        elif isinstance(is_png, bool):
-            is_png = True if is_png else None
-        if not self._is_finished:
-            return decode_window(encoded, window, is_png, image.channels)
-        if not image.scaled_decoding:
-            return finish(decode_window(encoded, window, is_png, image.channels), None, image)
-        scaled = decode_window(encoded, window, is_png, image.channels, target_size(window, image))
-        return finish(scaled, None, image, shape=window[2:])
+        is_png = bool(self._is_png[0]) if self._is_one_kind else is_png
+        pixels = decode(encoded, window, is_png, image)
+        return finish(pixels, None, image, window) if self._is_finished else pixels

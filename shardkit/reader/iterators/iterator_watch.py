@@ -1,12 +1,11 @@
 """Notice in Python that an iterator of an input function is made, and the mistakes of the call of Keras that makes it.
 
-A callback of Keras sees neither the data of `fit` nor its iterators. But each iterator reads its start step in the
-graph of its pipeline, once it is made, and calls Python there: so it is known whether `fit` reads the data of a
-function, under any strategy, and whether it was told where an epoch of endless data ends.
+A callback of Keras sees neither the data of `fit` nor its iterators. But each iterator calls Python when it reads its
+start step: so it is known whether `fit` reads the data of a function, under any strategy, and whether it was told where
+an epoch of endless data ends.
 
-The padding of an evaluation has weight 0. Keras (3.15) applies weights only to `weighted_metrics`: plain `metrics`
-count the padding as examples, and the loss is divided by the number of rows, so it is too small. For 20 examples in
-batches of 16, Keras reported an accuracy of 0.31 instead of 0.50, and 20/32 of the loss. The data of a call is
+The padding of an evaluation has weight 0, and Keras (3.15) applies weights only to `weighted_metrics`: for 20 examples
+in batches of 16, it reported an accuracy of 0.31 instead of 0.50, and 20/32 of the loss. The data of a call is
 recognised by the datasets that it is derived from, so a custom loop is never taken for Keras'.
 """
 
@@ -19,7 +18,6 @@ from typing import Any, NamedTuple
 import tensorflow as tf
 
 from shardkit.order import BatchLayout
-from shardkit.reader.python_calls import callable_in_graph
 
 
 class IteratorWatch:
@@ -44,8 +42,11 @@ class IteratorWatch:
             self._warnings.append(lambda frame: unlabelled if _compares(frame) else None)
         self._warnings.append(lambda frame: padding_mistake(frame, stops=False))
 
-    def note(self, step: Any) -> tuple[Any, bytes]:
-        """Count this start, and warn once of each mistake in a call of Keras that iterates over this data."""
+    def note(self) -> str:
+        """Count a start, and warn once of each mistake in a call of Keras that iterates over this data.
+
+        Return why Keras must not read the data, or "".
+        """
         self.num_starts += 1
         calls = list(_calls_of_keras())
         for find in list(self._warnings):
@@ -55,18 +56,7 @@ class IteratorWatch:
                     warnings.warn_explicit(message, UserWarning, caller.f_code.co_filename, caller.f_lineno)
                     break
         refusals = (padding_mistake(frame, stops=True) for frame, _ in calls)
-        return step, next(filter(None, refusals), "").encode()
-
-    def noting(self) -> Callable[[Any], Any]:
-        """Return a graph function that returns a start step after `note`, or fails if Keras must not read the data."""
-        note = callable_in_graph(self, IteratorWatch.note, [tf.int64, tf.string])
-
-        def noted(step: Any) -> Any:
-            step, refusal = note(step)
-            with tf.control_dependencies([tf.debugging.Assert(tf.equal(refusal, ""), [refusal])]):
-                return tf.ensure_shape(tf.identity(step), [])
-
-        return noted
+        return next(filter(None, refusals), "")
 
 
 def _calls_of_keras() -> Iterator[tuple[FrameType, FrameType]]:

@@ -8,12 +8,14 @@ import math
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
 import tensorflow as tf
 from tensorflow.core.protobuf.snapshot_pb2 import SnapshotMetadataRecord
+from tensorflow.python.data.ops import debug_mode  # what tells its state has no public name
 
 from shardkit.errors import CallError
 from shardkit.order.batches import MAX_STEP
-from shardkit.reader.python_calls import without_autograph
+from shardkit.reader.python_calls import callable_in_graph, without_autograph
 
 _LOG = logging.getLogger(__name__)
 _FOLDER = "ram://shardkit/iterator_start"
@@ -52,39 +54,46 @@ def warn_of_skipped_steps(step: int, num_steps: int, split: str) -> None:
 class StartStep:
     """The value of a variable at `iter()`, for the graph of a pipeline.
 
-    An assignment to the variable takes effect in the next iterator.
+    An assignment to the variable takes effect in the next iterator. Python reads the value: each operation of the graph
+    takes up to a millisecond before the first batch.
     """
 
-    def __init__(self, variable: Any, end_step: int, note: Callable[[Any], Any] | None = None) -> None:
-        """Wrap a variable; a graph function is called with each value that is read, and returns it."""
+    def __init__(self, variable: Any, end_step: int, note: Callable[[], str]) -> None:
+        """Wrap a variable; `note` is called for each iterator, and returns why it must not be made."""
         self._variable, self._end_step, self._note = variable, end_step, note
 
     def __int__(self) -> int:
         """Return the current value."""
         return int(self._variable.numpy())
 
-    def as_dataset(self) -> Any:
-        """Return a dataset of one element, the int64 step.
+    def flat_map(self, make: Callable[[Any], Any]) -> Any:
+        """Return the dataset that a function makes of the step, int64[], at `iter()`.
 
         `iter()` raises InvalidArgumentError if the step does not exist.
         """
-        return dataset_per_iterator(
-            lambda: tf.data.Dataset.from_tensors(self.read_value()), tf.TensorSpec([], tf.int64), keep=self._variable
-        )
+        read = callable_in_graph(self, StartStep._read, [tf.int64, tf.string])
 
-    def read_value(self) -> Any:
-        """Return the current value, as an op."""
-        step = self._variable.read_value()
-        within = tf.logical_and(step >= 0, step < self._end_step)
-        before, after = _refusal(self._end_step).split("{}")
-        msg = tf.strings.join([before, tf.strings.as_string(step), after])
-        with tf.control_dependencies([tf.debugging.Assert(within, [msg])]):
-            step = tf.identity(step)
-        return step if self._note is None else self._note(step)
+        def from_step(make: Callable[[Any], Any]) -> Any:
+            step, refusal = read()
+            # Not tf.debugging.Assert, which adds two branches.
+            is_given = tf.raw_ops.Assert(condition=tf.equal(refusal, ""), data=[refusal])
+            with tf.control_dependencies([is_given]):
+                step = tf.identity(step)
+            return make(tf.ensure_shape(step, []))
+
+        if debug_mode.DEBUG_MODE:  # functions of datasets run eagerly, and do not get tensors of a graph
+            return dataset_per_iterator(lambda: from_step(tf.data.Dataset.from_tensors)).flat_map(make)
+        return dataset_per_iterator(lambda: from_step(make))
+
+    def _read(self) -> tuple[np.int64, bytes]:
+        """Return the current value, and why no iterator may start there."""
+        step = int(self)
+        refusal = self._note() if 0 <= step < self._end_step else _refusal(self._end_step).format(step)
+        return np.int64(step), refusal.encode()
 
 
 def dataset_per_iterator(
-    make: Callable[[], Any], spec: Any, *, keep: Any = None, num_elements: int = tf.data.UNKNOWN_CARDINALITY
+    make: Callable[[], Any], *, keep: Any = None, num_elements: int = tf.data.UNKNOWN_CARDINALITY
 ) -> Any:
     """Return a dataset that each `iter()`, of it or of a dataset derived from it, makes again.
 
@@ -93,26 +102,28 @@ def dataset_per_iterator(
     how files are read. Here it reads no files, only the metadata record that it requires, in TensorFlow's file system
     in memory.
     """
+    specs = list[Any]()
 
-    @without_autograph
     def read(files: Any) -> Any:
-        return tf.data.experimental.to_variant(make())
+        made = make()
+        specs.append(made.element_spec)
+        return tf.data.experimental.to_variant(made)
 
+    traced = tf.function(read, autograph=False).get_concrete_function(tf.TensorSpec([], tf.variant))
+    flat = tf.nest.flatten(specs[0])
     with tf.device("CPU:0"):
         record = SnapshotMetadataRecord(version=2, num_elements=num_elements)
         folder = f"{_FOLDER}/{num_elements}"
         tf.io.write_file(f"{folder}/snapshot.metadata", record.SerializeToString())
-        traced = tf.function(read, autograph=False).get_concrete_function(tf.TensorSpec([], tf.variant))
-        specs = tf.nest.flatten(spec)
         variant = tf.raw_ops.LoadDataset(
             path=folder,
             reader_func_other_args=traced.captured_inputs,
             # A dataset holds ragged and sparse tensors as variants.
-            output_types=[one.dtype if isinstance(one, tf.TensorSpec) else tf.variant for one in specs],
-            output_shapes=[one.shape if isinstance(one, tf.TensorSpec) else tf.TensorShape(None) for one in specs],
+            output_types=[one.dtype if isinstance(one, tf.TensorSpec) else tf.variant for one in flat],
+            output_shapes=[one.shape if isinstance(one, tf.TensorSpec) else tf.TensorShape(None) for one in flat],
             reader_func=traced,
         )
-    dataset = tf.data.experimental.from_variant(variant, spec)
+    dataset = tf.data.experimental.from_variant(variant, specs[0])
     dataset.kept = traced, keep  # derived datasets refer to this one
     return dataset
 
@@ -129,9 +140,9 @@ class RandomStart:
         self._num_choices = MAX_POSITION // (self._stride * global_batch_size)
         self.end_step = 2 * MAX_POSITION // global_batch_size
 
-    def as_dataset(self) -> Any:
-        """Return a dataset of one element, the int64 step, which each iterator draws."""
-        return tf.data.Dataset.from_tensors(0).map(lambda _: self.read_value())
+    def flat_map(self, make: Callable[[Any], Any]) -> Any:
+        """Return the dataset that a function makes of the step, int64[], which each iterator draws."""
+        return tf.data.Dataset.from_tensors(0).flat_map(without_autograph(lambda _: make(self.read_value())))
 
     def read_value(self) -> Any:
         """Return an int64 step, drawn each time this op runs."""

@@ -106,14 +106,6 @@ def temporaries(directory):
     return list(directory.glob(".shardkit-tmp-*"))
 
 
-class Disk:
-    """Result of `os.statvfs` for a disk of a given size that holds only a folder."""
-
-    def __init__(self, folder, num_bytes):
-        used = sum(path.stat().st_blocks * 512 for path in folder.glob("*"))
-        self.f_frsize, self.f_bavail = 1, max(0, num_bytes - used)
-
-
 class User:
     """A separate process that uses a cache."""
 

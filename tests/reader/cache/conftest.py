@@ -2,7 +2,7 @@
 
 import pytest
 
-from shardkit.reader.cache import shard_cache as copying
+from shardkit.reader import shard_cache as copying
 
 from .cache_users import (
     Counted,

@@ -8,7 +8,7 @@ import pytest
 
 from shardkit.errors import DataError, MachineError
 from shardkit.reader import make_dataset_fn
-from shardkit.reader.cache.shard_cache import ShardCache
+from shardkit.reader.shard_cache import ShardCache
 from shardkit.storage import LocalFolder, open_folder
 
 from .cache_users import (
@@ -133,21 +133,12 @@ def test_a_damaged_copy_is_found_and_copied_again(source, directory, damage, ask
     damage(path)
     cache = first if asked == "by the holder" else ShardCache(str(directory), SHARD_BYTES)
     if asked == "by another":
-        held.lease.release()
+        held.release()
     (again,) = fetch(cache, source, 0)
     assert Path(again).read_bytes() == source.raw(0)
     assert path.lstat().st_size == SHARD_BYTES
     assert Counted.bytes_read == 2 * SHARD_BYTES
     assert not temporaries(directory)
-
-
-def test_a_sound_copy_that_only_looks_changed_is_kept(source, directory):
-    """Such as one that was restored from a backup."""
-    cache = ShardCache(str(directory), SHARD_BYTES)
-    os.utime(*fetch(cache, source, 0))
-    (path,) = fetch(cache, source, 0)
-    assert Counted.bytes_read == SHARD_BYTES
-    assert os.stat(path).st_mtime_ns == 0
 
 
 class Wrong(LocalFolder):

@@ -2,7 +2,6 @@
 
 import contextlib
 import errno
-import itertools
 import os
 import shutil
 import tempfile
@@ -12,9 +11,7 @@ from pathlib import Path
 import pytest
 
 from shardkit.errors import MachineError
-from shardkit.reader.cache import shard_cache as copying
-from shardkit.reader.cache.shard_cache import ShardCache
-from shardkit.storage import write_fully
+from shardkit.reader.shard_cache import ShardCache
 
 from .cache_users import SHARD_BYTES, Dataset, fetch, num_bytes, numbers_of, temporaries, use, users, whole_shards
 
@@ -142,22 +139,3 @@ def test_users_share_a_folder_that_both_may_write_to(everyones, mode):
                 fetch(theirs, made, 4)
     use(cache, made, 3)
     assert 3 in numbers_of(made, cache_dir)
-
-
-@pytest.mark.parametrize("times", [1, 100])
-def test_a_copy_that_others_cut_short_is_not_published(monkeypatch, source, directory, times):
-    def cut_short(descriptor, data, start):
-        write_fully(descriptor, data, start)
-        if start + len(data) == SHARD_BYTES and next(number) < times:
-            os.ftruncate(descriptor, 10)
-
-    number = itertools.count()
-    monkeypatch.setattr(copying, "write_fully", cut_short)
-    cache = ShardCache(str(directory), SHARD_BYTES)
-    if times == 1:
-        assert Path(*fetch(cache, source, 0)).read_bytes() == source.raw(0)
-    else:
-        with pytest.raises(MachineError, match=r"/\.shardkit-tmp-.* does not keep .* choose another cache"):
-            fetch(cache, source, 0)
-        assert not whole_shards(directory)
-    assert not temporaries(directory)

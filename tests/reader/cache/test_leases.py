@@ -1,6 +1,5 @@
 """Shards are held as long as the paths of their copies are referenced."""
 
-import errno
 import gc
 import os
 import subprocess
@@ -10,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from shardkit.errors import DataError, MachineError
-from shardkit.reader.cache.shard_cache import ShardCache
+from shardkit.reader.shard_cache import ShardCache
 
 from ...cli.calling import environment
 from .cache_users import (
@@ -23,22 +22,13 @@ from .cache_users import (
 )
 
 
-def test_a_shard_counts_as_used_until_it_is_released(source, directory):
-    cache = ShardCache(str(directory), 2 * SHARD_BYTES)
-    long = fetch(cache, source, 0)
-    use(cache, source, 1)
-    long.lease.release()
-    use(cache, source, 2)
-    assert numbers_of(source, directory) == [0, 2]
-
-
 def test_what_is_held_is_not_evicted_and_what_is_released_is(source, directory):
     cache = ShardCache(str(directory), 2 * SHARD_BYTES)
     held = fetch(cache, source, 0)
     use(cache, source, 1, 2, 3)
     assert numbers_of(source, directory) == [0, 3]
-    held.lease.release()
-    held.lease.release()  # the second call does nothing
+    held.release()
+    held.release()  # the second call does nothing
     held = fetch(cache, source, 4, 5)
     assert numbers_of(source, directory) == [4, 5]
     del held
@@ -57,10 +47,10 @@ def test_shards_of_an_input_are_held_before_the_first_is_copied(source, director
 def test_a_shard_held_twice_is_held_until_both_are_released(source, directory):
     cache = ShardCache(str(directory), SHARD_BYTES)
     first, second = (fetch(cache, source, 0) for _ in range(2))
-    first.lease.release()
+    first.release()
     with pytest.raises(MachineError, match="the cache is full"):
         use(cache, source, 1)
-    second.lease.release()
+    second.release()
     use(cache, source, 1)
     assert numbers_of(source, directory) == [1]
 
@@ -72,7 +62,7 @@ def test_a_folder_that_was_removed_is_filled_again(source, directory):
         path.unlink()
     directory.rmdir()
     held = fetch(cache, source, 0)
-    before.lease.release()
+    before.release()
     assert Path(held[0]).read_bytes() == source.raw(0)
     with pytest.raises(MachineError, match="the cache is full"):  # and it is held there, by a lock that others see
         fetch(ShardCache(str(directory), SHARD_BYTES), source, 1)
@@ -90,7 +80,7 @@ def test_an_input_has_one_descriptor_for_any_number_of_shards(tmp_path, director
     before = descriptors()
     held = fetch(cache, source, *range(40))
     assert descriptors() == before + 1
-    held.lease.release()
+    held.release()
     assert descriptors() == before
 
 
@@ -127,12 +117,16 @@ import shardkit
 # As in cache_user.py: leases need no TensorFlow.
 package = sys.modules["shardkit.reader"] = types.ModuleType("shardkit.reader")
 package.__path__ = [str(pathlib.Path(shardkit.__file__).parent / "reader")]
-from shardkit.reader.cache.folder import Lease
+from shardkit.dataset.manifest import Shard
+from shardkit.reader.shard_cache import ShardCache
+from shardkit.storage import LocalFolder
 
-lease = Lease(sys.argv[1], sys.argv[2:])
+directory, source, shard = sys.argv[1:]
+shard = Shard.model_validate_json(shard)
+held = ShardCache(directory, shard.num_bytes).fetch([LocalFolder(source)], [shard])
 child = os.fork()
 if child == 0:
-    lease.release()  # as the interpreter does at its end
+    held.release()  # as the interpreter does at its end
     os._exit(0)
 print(os.waitpid(child, 0)[1], flush=True)
 sys.stdin.read()  # holds the lease until the test has looked
@@ -141,7 +135,7 @@ sys.stdin.read()  # holds the lease until the test has looked
 
 def test_a_forked_child_that_ends_does_not_release_what_its_parent_holds(source, directory):
     use(ShardCache(str(directory), SHARD_BYTES), source, 0)
-    command = [sys.executable, "-c", FORKING, str(directory), source.shards[0].sha256]
+    command = [sys.executable, "-c", FORKING, str(directory), source.root.path, source.shards[0].model_dump_json()]
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=environment()) as parent:
         assert parent.stdout.readline() == b"0\n"
         with pytest.raises(MachineError, match="the cache is full"):
@@ -158,17 +152,3 @@ def test_the_lease_of_a_killed_process_has_no_effect_and_is_removed(source, dire
     use(cache, source, 1)
     assert numbers_of(source, directory) == [1]
     assert not list(directory.glob("*.lease"))
-
-
-def test_a_disk_without_room_for_a_lease_evicts_for_it(monkeypatch, source, directory):
-    use(ShardCache(str(directory), 2 * SHARD_BYTES), source, 0)
-    pwrite, num_shards = os.pwrite, len(list(directory.glob("*.tfrecord")))
-
-    def full(descriptor, data, start):
-        if len(data) == 65 and len(list(directory.glob("*.tfrecord"))) == num_shards:
-            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
-        return pwrite(descriptor, data, start)
-
-    monkeypatch.setattr(os, "pwrite", full)
-    use(ShardCache(str(directory), 2 * SHARD_BYTES), source, 1)
-    assert numbers_of(source, directory) == [1]

@@ -80,7 +80,7 @@ def test_pixels_that_are_held_are_read_no_more_and_given_back(noise, reads):
     iterator = iter(train_fn())
     next(iterator)
     held = weakref.ref(train_fn.spec.pixels)
-    assert soon(lambda: held()._is_complete)
+    assert soon(train_fn.spec.pixels._are_held.all)
     for _ in range(5):  # what was being read meanwhile
         next(iterator)
     del reads[:]
@@ -109,7 +109,7 @@ def test_what_is_held_is_read_no_more(noise, reads):
     train_fn = made(noise, where="height > 0", seed=5)
     found = fetched_batches(train_fn, 25)
     first = next(found)
-    assert soon(lambda: train_fn._table.held._is_complete)
+    assert soon(train_fn._table.held._are_held.all)
     del reads[:]
     assert_same([first, *found], wanted)
     assert_same(fetched(train_fn), wanted)
@@ -225,7 +225,7 @@ def test_of_a_store_a_small_split_takes_a_few_requests(noise, s3_bucket, s3_serv
     s3_server.fail("(GET|HEAD) .*tfrecord", seconds=0)  # counts them
     found = fetched_batches(train_fn, 101)
     next(found)
-    assert soon(lambda: train_fn._table.held._is_complete)
+    assert soon(train_fn._table.held._are_held.all)
     num_requests = s3_server.num_failed() - before
     assert num_requests < 50  # of 307 records, which the first batches ask for and the thread, too
     assert len(list(found)) == 100

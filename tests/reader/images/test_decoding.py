@@ -44,7 +44,8 @@ def finish(pixels, flip=None, **changed):
 
     @tf.function(input_signature=[tf.TensorSpec([None, None, pixels.shape[-1]], tf.uint8), tf.TensorSpec([], tf.bool)])
     def compiled(image, mirrored):
-        return decoding.finish(image, None if flip is None else mirrored, options)
+        window = tf.concat([[0, 0], tf.shape(image)[:2]], axis=0)
+        return decoding.finish(image, None if flip is None else mirrored, options, window)
 
     assert compiled.get_concrete_function().output_shapes == (*options.size, pixels.shape[-1])
     return np.asarray(compiled(pixels, bool(flip)))

@@ -29,6 +29,7 @@ def resized(pixels, size, method="antialias"):
         tf.convert_to_tensor(pixels),
         None,
         image_options(size=size, resize_method=method, grayscale=pixels.shape[-1] == 1),
+        None,
     ).numpy()
 
 
@@ -268,5 +269,5 @@ def test_off_pixels_are_bit_for_bit_those_of_the_plain_operations():
     window, options = tf.constant(WINDOWS[1]), image_options(size=(80, 80))
     pixels = tf.io.decode_and_crop_jpeg(LARGE["4:2:0"], window, channels=3)
     expected = tf.image.resize(pixels, (80, 80))
-    found = decoding.finish(decoding.decode_window(LARGE["4:2:0"], window, None, 3), None, options)
+    found = decoding.finish(decoding.decode_window(LARGE["4:2:0"], window, None, 3), None, options, window)
     np.testing.assert_array_equal(found, expected)

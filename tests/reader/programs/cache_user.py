@@ -29,8 +29,8 @@ package.__path__ = [str(Path(shardkit.__file__).parent / "reader")]
 sys.modules["shardkit.reader"] = package
 
 from shardkit.dataset.manifest import Shard  # noqa: E402
-from shardkit.reader.cache import shard_cache as copying  # noqa: E402
-from shardkit.reader.cache.shard_cache import ShardCache  # noqa: E402
+from shardkit.reader import shard_cache as copying  # noqa: E402
+from shardkit.reader.shard_cache import ShardCache  # noqa: E402
 from shardkit.storage import LocalFolder  # noqa: E402
 
 copying.CHUNK_BYTES = 64 << 10  # 64 KiB
@@ -74,7 +74,6 @@ def limit_disk(num_bytes):
         return pwrite(descriptor, data, start)
 
     os.pwrite = pwrite_or_full
-    os.statvfs = lambda _: types.SimpleNamespace(f_frsize=1, f_bavail=max(0, num_bytes - taken()))
 
 
 directory, limit, source, pause = sys.argv[1:]
@@ -98,7 +97,7 @@ for line in sys.stdin:
     for shard in itertools.cycle(chosen) if deed == "use" else chosen:
         paths = cache.fetch([root], [shard])
         if deed == "use":
-            paths.lease.release()
+            paths.release()
         else:
             held.append(paths)
         sys.stdout.write(f"{paths[0]}\n")
