@@ -46,10 +46,10 @@ class WriteDataset(beam.PTransform):  # type: ignore[misc] # Beam is untyped
     the same shards as `shardkit.convert` makes of these images under these keys, in any order, in any bundles, and
     after retries.
 
-    Each bundle checks its images. Those that are given as bytes it brings into the form in which they are stored, and
-    appends them to files below the output; those with a URI are read there again. Only rows without images go on, to
-    one plan, and the writers of the shards read the files. So a group of any size is no trouble. A run that failed is
-    continued by running the pipeline again; checked images are not decoded again, finished shards not written again.
+    Each bundle checks its images, and appends those that are given as bytes to files below the output. Only rows
+    without images go on, to one plan, and the writers of the shards read the images again, from these files or by their
+    URIs. So a group of any size is no trouble. A run that failed is continued by running the pipeline again; checked
+    images are not decoded again, finished shards not written again.
 
     Equal rows of one key are one example; different ones are refused. With `with_error_handler`, what is rejected also
     goes to a handler. If more is rejected than `max_rejected` allows, nothing is published, and the pipeline fails.
@@ -66,7 +66,7 @@ class WriteDataset(beam.PTransform):  # type: ignore[misc] # Beam is untyped
             rejects: What `ReadImages` has rejected, a PCollection: then it is part of the dataset's rejects.
             **options: Those of `shardkit.convert` that do not say how a source is read, by their names or in their
                 groups: ``splits="80/20"``, ``resize=256``, ``stored=Stored(resize=256)``. ``check="header"`` is
-                refused, and ``bit_depth="scale=auto"`` needs images with a URI.
+                refused.
 
         Raises:
             CallError: One is wrong, or two do not go together.
@@ -85,7 +85,6 @@ class WriteDataset(beam.PTransform):  # type: ignore[misc] # Beam is untyped
         self._limit = RejectLimit.parse(read.get("max_rejected", DEFAULT_MAX_REJECTED))
         source_options, self._options = option_values(read)
         self._staging = StagingOptions(
-            self._options.stored,
             self._options.max_file_size,
             is_unlabelled=unlabelled,
             features=LayoutOverrides(
@@ -164,7 +163,7 @@ class StageImages(beam.DoFn):  # type: ignore[misc] # Beam is untyped
             outputs.refuse_foreign(self._output)
             begun = begin_staging(self._output)
             # A process may run a pipeline again, and publishing has removed the images of the first run.
-            find_staged = partial(StagedBefore, self._output, self._options.folder, OF_IMAGE)
+            find_staged = partial(StagedBefore, self._output, OF_IMAGE)
             self._before = self._shared.acquire(find_staged, tag=begun)  # a retried bundle finds its own images, too
 
     def start_bundle(self) -> None:

@@ -371,9 +371,14 @@ def test_a_narrow_range_of_16_bits_fails_the_pipeline_until_it_is_mapped(tmp_pat
     rows = [Example(f"{i}.png", one, label="ab"[i % 2]) for i, one in enumerate(pictures)]
     with pytest.raises(Exception, match=r"the high 8 bits would keep 16 levels of 256") as stopped:
         write(tmp_path / "out", rows)
-    assert "scale=auto" not in str(stopped.value)  # each image is stored before the range is known
-    with pytest.raises(Exception, match=r"bit_depth='scale=auto' needs all images, .*; give `uri` in place of `image`"):
-        write(tmp_path / "out", rows, bit_depth="scale=auto")
+    assert "scale=auto" in str(stopped.value)
+    write(tmp_path / "auto", rows, bit_depth="scale=auto")
+    low, high = (end(map(end, (one.ravel() for one in arrays))) for end in (min, max))
+    write(tmp_path / "range", rows, bit_depth=f"scale={low}:{high}")
+    images_of = [
+        [shardkit.open(tmp_path / name, "train")[row.key]["image"] for row in rows] for name in ("auto", "range")
+    ]
+    assert images_of[0] == images_of[1]
     write(tmp_path / "out", rows, stored=Stored(bit_depth="scale=0:4095"))
     stored = shardkit.open(tmp_path / "out", "train")["0.png"]["image"]
     assert np.array_equal(np.asarray(Image.open(io.BytesIO(stored))), np.rint(arrays[0] * 255.0 / 4095))

@@ -38,24 +38,11 @@ REJECTED_SCHEMA = pa.schema(
         pa.field("source_bytes", pa.int64(), nullable=False),
     ]
 )
-# An image of a PCollection that has a URI is read again there. One that is given as bytes is normalised when it passes
-# by, and its stored form is appended to a file of many images. All other columns are of the image as it was given.
-STORED = pa.field(
-    "stored",  # the stored form, at PATH and OFFSET
-    pa.struct(
-        [
-            pa.field("num_bytes", pa.int64()),
-            pa.field("mask_bytes", pa.int64()),  # of the mask, which follows the image; 0 without masks
-            pa.field("crc32c", pa.int64()),  # of both
-            pa.field("width", pa.int32()),
-            pa.field("height", pa.int32()),
-            pa.field("changes", pa.list_(pa.string())),  # see NormalisedImage
-        ]
-    ),
-)
+# An image of a PCollection that has a URI is read again there. One that is given as bytes is appended to a file of many
+# images, and read again at PATH and OFFSET.
 URI = pa.field("uri", pa.string())
 MASK_URI = pa.field("mask_uri", pa.string())  # of its mask
-STAGED_FIELDS = [PATH, OFFSET, STORED, URI, MASK_URI]
+STAGED_FIELDS = [PATH, OFFSET, URI, MASK_URI]
 LABEL_NAMES, TARGET, MASK_PATH = "label_names", "target", "mask_path"
 _NOT_STORED = {"bbox", "label_name", "name"}  # fields of an object that are stored under other names or not at all
 # Names that a carried column must not take.

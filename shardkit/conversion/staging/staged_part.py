@@ -1,12 +1,11 @@
-"""What staging writes: its folder, the columns of its rows, and the names that travel on in place of images.
+"""What staging writes: its folders, the columns of its rows, and the names that travel on in place of images.
 
 A rerun finds the images that an earlier run staged and neither decodes nor stores them again. It may put other images
 into a bundle, so files are not found by their names; images are, by their contents.
 """
 
-import hashlib
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -16,20 +15,19 @@ import pyarrow.compute as pc
 
 from shardkit import naming, software
 from shardkit.conversion.inventory import parts
-from shardkit.conversion.inventory.columns import STAGED_FIELDS, STORED, URI, inventory_schema
+from shardkit.conversion.inventory.columns import STAGED_FIELDS, URI, inventory_schema
 from shardkit.conversion.planning.splits.grouping import digest_prefixes
 from shardkit.conversion.staging.kinds import Kind, columns_of
 from shardkit.dataset.foreign.inferring import LayoutOverrides
 from shardkit.errors import StaleRunError
-from shardkit.hashing import canonical_json
-from shardkit.options.groups import Stored
+from shardkit.hashing import canonical_json, sha256_hex
 from shardkit.sources.columns import CONTENT_SHA256, GROUP, LISTING_SCHEMA, PATH
 from shardkit.storage import Folder
 from shardkit.storage.concurrent_reads import read_many
 
 STAGED = f"{naming.WORK_FOLDER}/staged"
 _BEGUN = f"{STAGED}/begun"
-_VERSION = 1
+_VERSION = 2
 # Each takes about 150 bytes in each worker process. Images beyond are staged again.
 MAX_IMAGES = 1 << 20
 
@@ -53,19 +51,16 @@ class StagedPart(NamedTuple):
 class StagingOptions:
     """What decides how rows are staged."""
 
-    form: Stored  # how images are stored
     max_file_bytes: int  # size above which an image or a mask is rejected
     is_unlabelled: bool = False  # whether rows have no annotation
     # What the user says about the features of records.
     features: LayoutOverrides = field(default_factory=LayoutOverrides)
     thumbnails: bool = False  # whether rows get a small picture of the image, for comparing it with others
 
-    @property
-    def folder(self) -> str:
-        """The folder of the images that are stored in this form, below the output."""
-        decides = {"form": asdict(self.form), "software": software.versions(), "version": _VERSION}
-        decides |= {"thumbnails": True} if self.thumbnails else {}
-        return f"{STAGED}/{hashlib.sha256(canonical_json(decides)).hexdigest()[:16]}"
+
+def images_folder() -> str:
+    """Return the folder, below the output, of the images that these versions of libraries have checked."""
+    return f"{STAGED}/{sha256_hex(canonical_json([software.versions(), _VERSION]))[:16]}"
 
 
 def begin_staging(output: Folder) -> str:
@@ -92,12 +87,12 @@ def refuse_ended(output: Folder) -> None:
 
 
 class StagedBefore:
-    """The images that were staged in some form, by content."""
+    """The images that were staged before, by content."""
 
-    def __init__(self, output: Folder, folder: str, columns: list[str]) -> None:
+    def __init__(self, output: Folder, columns: list[str]) -> None:
         names = parts.part_names(output)
         tables, num_rows = list[pa.Table](), 0
-        for table in read_many(partial(_read, output, f"{folder}/", columns), names, parts.READING_THREADS):
+        for table in read_many(partial(_read, output, columns), names, parts.READING_THREADS):
             tables.append(table)
             num_rows += len(table)
             if num_rows >= MAX_IMAGES:
@@ -118,10 +113,10 @@ class StagedBefore:
                     yield row
 
 
-def _read(output: Folder, folder: str, columns: list[str], name: str) -> pa.Table:
-    """Return the rows of a part with an image in a folder; none of a part of another conversion."""
+def _read(output: Folder, columns: list[str], name: str) -> pa.Table:
+    """Return the rows of a part whose images can be read again; none of a part of another conversion."""
     table, _ = parts.read_parts(output, [name])
-    if STORED.name not in table.column_names:
+    if URI.name not in table.column_names:
         return pa.schema([PATH, CONTENT_SHA256]).empty_table()
     is_read_again = pc.and_(pc.is_valid(table[URI.name]), pc.is_valid(table[CONTENT_SHA256.name]))
     is_read_again = pc.and_(is_read_again, pc.is_null(table["reason"]))
@@ -133,5 +128,5 @@ def _read(output: Folder, folder: str, columns: list[str], name: str) -> pa.Tabl
     }
     table = pa.table(plain)
     paths = table[PATH.name].cast(pa.string())  # of the type null where no image is stored
-    is_stored = pc.fill_null(pc.starts_with(paths, folder), fill_value=False)
+    is_stored = pc.fill_null(pc.starts_with(paths, f"{images_folder()}/"), fill_value=False)
     return table.filter(pc.or_(is_stored, is_read_again))

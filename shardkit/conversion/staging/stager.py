@@ -1,8 +1,8 @@
-"""Check the images of a bundle once; normalise those that are given as bytes, and append them to files of many images.
+"""Check the images of a bundle once, and append those that are given as bytes to files of many images.
 
-A file's name is a hash of what is in it and of the form in which images are stored: a bundle that is tried again writes
-the same file. Millions of images become thousands of files, each written whole or not at all. A second file, a part of
-the inventory, has a row for each image; only its name travels on.
+From then on they are images in ranges of files, like those of an archive. A file's name is a hash of what is in it: a
+bundle that is tried again writes the same file. Millions of images become thousands of files, each written whole or not
+at all. A second file, a part of the inventory, has a row for each image; only its name travels on.
 """
 
 import hashlib
@@ -11,13 +11,13 @@ from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 from typing import Any
 
-import google_crc32c
 import pyarrow as pa
 
 from shardkit import images
+from shardkit.archives.uris import uri_of
 from shardkit.conversion.inventory import parts
 from shardkit.conversion.inventory.checking import check_file, rejected_row
-from shardkit.conversion.inventory.columns import MASK_URI, STORED, URI, Reject, info_of, place_boxes
+from shardkit.conversion.inventory.columns import MASK_URI, URI, Reject, info_of, place_boxes
 from shardkit.conversion.inventory.table import columns_digest
 from shardkit.conversion.staging.kinds import Kind, merged_kind, text_of_checked
 from shardkit.conversion.staging.records import Read, RecordRows, refuse_readings
@@ -27,15 +27,11 @@ from shardkit.conversion.staging.staged_part import (
     StagedBefore,
     StagedPart,
     StagingOptions,
+    images_folder,
     refuse_ended,
     staged_schema,
 )
-from shardkit.errors import CallError
 from shardkit.hashing import canonical_json
-from shardkit.images.boxes import mask_orientation
-from shardkit.naming import printable
-from shardkit.options.values import AUTO_SCALE
-from shardkit.options.words import named
 from shardkit.sources.columns import (
     CHECKED_FIELDS,
     CONTENT_SHA256,
@@ -52,23 +48,20 @@ from shardkit.sources.listing import BadRecord, Listing
 from shardkit.storage import Folder, os_errors_as
 from shardkit.storage.retry import retried
 
-FILE_BYTES = 64 << 20  # 64 MiB of stored images: held in memory until they are written
+FILE_BYTES = 64 << 20  # 64 MiB of images: held in memory until they are written
 FILE_ROWS = 1 << 14
 # What is known of an image and its mask once both are staged, whatever the row says of them.
 OF_IMAGE = [
-    *(field.name for field in [PATH, OFFSET, STORED, *CHECKED_FIELDS]),
-    MASK_SHA256.name,
-    LAST_CLASS.name,
-    NUM_CLIPPED.name,
-    THUMBNAIL.name,
+    field.name for field in (PATH, OFFSET, MASK_URI, *CHECKED_FIELDS, MASK_SHA256, LAST_CLASS, NUM_CLIPPED, THUMBNAIL)
 ]
+_MASK_BYTES = "mask_bytes"  # of a row's mask, which follows its image in a file that is not written yet; no column
 
 
 class Stager:
     """Stages the rows of a bundle. Memory is bounded by FILE_BYTES and one image."""
 
     def __init__(self, output: Folder, options: StagingOptions, before: StagedBefore | None = None) -> None:
-        self._output, self._options, self._folder, self._before = output, options, options.folder, before
+        self._output, self._options, self._before = output, options, before
         self._reader = RowReader(options.max_file_bytes, options.is_unlabelled)
         self._records = RecordRows(options.features, options.max_file_bytes)
         self._begin()
@@ -78,7 +71,7 @@ class Stager:
         self._kinds: dict[Kind, str] = {}  # a key of each kind of annotation
         self._readings: dict[str, str] = {}  # a key of each way in which records were read
         self._images: list[bytes] = []
-        self.num_bytes = 0  # of the stored images since the last `flush`
+        self.num_bytes = 0  # of these images
         self._known: dict[tuple[bytes, bytes | None], dict[str, Any]] = {}  # images of this file by content
 
     @property
@@ -145,49 +138,20 @@ class Stager:
             bad_boxes = place_boxes(row, info_of(row))
         if given.uri is not None:
             row |= {URI.name: given.uri, MASK_URI.name: given.mask_uri}
-        elif row.get(STORED.name) is None:
-            self._store(given, row)
-        self._known[content, mask_content] = {name: row[name] for name in OF_IMAGE if name in row}
+        elif row.get(OFFSET.name) is None:
+            mask = given.mask or b""
+            row |= {PATH.name: None, OFFSET.name: self.num_bytes, MASK_URI.name: None, _MASK_BYTES: len(mask)}
+            self._images += [given.image, mask]
+            self.num_bytes += len(given.image) + len(mask)
+        self._known[content, mask_content] = {name: row[name] for name in (*OF_IMAGE, _MASK_BYTES) if name in row}
         return bad_boxes
-
-    def _store(self, given: GivenRow, row: dict[str, Any]) -> None:
-        """Append a row's image and mask to those of this file, in the form in which they are stored."""
-        if self._options.form.has_open_scale:
-            raise CallError(
-                f"{printable(given.key)}: {named('bit_depth', AUTO_SCALE)} needs all images, and one that is given as "
-                "bytes is stored before the others are known; give `uri` in place of `image`, or the range, such as "
-                f"{named('bit_depth', 'scale=0:4095')}"
-            )
-        info = info_of(row)
-        image = images.normalise(given.image, info, self._options.form)
-        mask = b"" if given.mask is None else self._mask(given.mask, info, row.get(MASK_COLOURS.name))
-        row |= {
-            PATH.name: None,  # the file has no name yet
-            OFFSET.name: self.num_bytes,
-            STORED.name: {
-                "num_bytes": len(image.data),
-                "mask_bytes": len(mask),
-                "crc32c": google_crc32c.extend(google_crc32c.value(image.data), mask),
-                "width": image.width,
-                "height": image.height,
-                "changes": image.changes,
-            },
-        }
-        self._images += [image.data, mask]
-        self.num_bytes += len(image.data) + len(mask)
 
     def _found_before(self, content: bytes, mask_content: bytes | None) -> dict[str, Any] | None:
         for one in self._before.find(content) if self._before else ():
-            has_all = not self._options.thumbnails or any(
-                one.get(name) is not None for name in (STORED.name, THUMBNAIL.name)
-            )
+            has_all = not self._options.thumbnails or one.get(THUMBNAIL.name) is not None
             if has_all and one.get(MASK_SHA256.name) == mask_content:
                 return one
         return None
-
-    def _mask(self, mask: bytes, info: images.ImageInfo, colours: str | None) -> bytes:
-        orientation = mask_orientation(images.check_mask(mask, colours), info)
-        return images.normalise_mask(mask, orientation=orientation, form=self._options.form, colours=colours).data
 
     def flush(self) -> StagedPart | None:
         """Write the images and the rows so far; None if there are no rows. See `refuse_ended`."""
@@ -198,10 +162,13 @@ class Stager:
         schema = staged_schema(kind or "label", thumbnails=self._options.thumbnails)
         with os_errors_as("stage images", f"{self._output.url}/{STAGED}"):
             refuse_ended(self._output)
-            path = self._write_images() if self._images else None
+            path = self._write_images() if self._images else ""
             for row in self._rows:
-                if row.get(STORED.name) is not None and row[PATH.name] is None:
+                if row.get(OFFSET.name) is not None and row[PATH.name] is None:
                     row[PATH.name] = path
+                    if row[_MASK_BYTES]:
+                        start = row[OFFSET.name] + row["source_bytes"]
+                        row[MASK_URI.name] = uri_of(self._output, path, start, row[_MASK_BYTES])
             table = pa.Table.from_pylist(self._rows, schema)
             digest = hashlib.blake2b(columns_digest(table.columns), digest_size=16)
             digest.update(canonical_json(schema.names))
@@ -217,7 +184,7 @@ class Stager:
         for data in self._images:
             digest.update(len(data).to_bytes(8, "little"))
             digest.update(data)
-        path = f"{self._folder}/{digest.hexdigest()}"
+        path = f"{images_folder()}/{digest.hexdigest()}"
 
         def write() -> None:
             found = self._output.stat(path)

@@ -11,12 +11,10 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any, BinaryIO
 
-import google_crc32c
 import pyarrow as pa
 
 from shardkit import images
 from shardkit.conversion.inventory.columns import (
-    STORED,
     AnnotationEncoder,
     BadAnnotation,
     Reject,
@@ -46,17 +44,13 @@ from shardkit.record_sources.datasets.columns import RAW_CHANGES, STORED_MASK
 from shardkit.reject_reasons import OUTSIDE_CROP
 from shardkit.sources.columns import (
     CHECKED_FIELDS,
-    CONTENT_SHA256,
     FORMAT,
     GROUP,
     MASK_COLOURS,
     OBJECTS,
-    OFFSET,
-    PATH,
     PERCEPTUAL_HASH,
 )
 from shardkit.storage import Folder
-from shardkit.storage.open_files import OpenFiles
 from shardkit.storage.retry import retried
 
 JPEG_START = b"\xff\xd8"
@@ -188,8 +182,6 @@ def _stored(
 ) -> tuple[images.NormalisedImage, bytes | None, images.ImageInfo, int, bytes]:
     """Return a row's image and mask as they are stored, the header of the raw image, its size and its sha256."""
     form, is_checked = job.form, row[FORMAT.name] is not None
-    if is_checked and row.get(STORED.name) is not None:
-        return *_read_staged(files.ranges, row), info_of(row), row["source_bytes"], row[CONTENT_SHA256.name]
     raw, content_sha256 = read_image(files, row)
     info = info_of(row) if is_checked else images.inspect(raw.data)
     if not is_checked and form.scale is None and not job.takes_few_levels:
@@ -198,22 +190,6 @@ def _stored(
     if not is_checked and {*image.changes} - {"metadata"}:
         images.check(raw.data)  # an image that is encoded anew would show no more that it was damaged
     return image, _mask(files, row, raw, info, form), info, len(raw.data), content_sha256
-
-
-def _read_staged(files: OpenFiles, row: Row) -> tuple[images.NormalisedImage, bytes | None]:
-    """Read a row's image and mask as they are stored."""
-    path, stored = row[PATH.name], row[STORED.name]
-    num_bytes, mask_bytes = stored["num_bytes"], stored["mask_bytes"]
-    try:
-        data = retried(lambda: files.read_range(path, row[OFFSET.name], num_bytes + mask_bytes))
-    except FileNotFoundError:
-        data = b""
-    if google_crc32c.value(data) != stored["crc32c"] or len(data) != num_bytes + mask_bytes:
-        found = "is gone" if not data else "is not what was stored in it"
-        msg = f"{files.url}/{path}: this file of staged images {found}; another run may have removed it"
-        raise MachineError(f"{msg}: run the pipeline again when no other one writes into this folder")
-    image = images.NormalisedImage(data[:num_bytes], stored["width"], stored["height"], tuple(stored["changes"]))
-    return image, data[num_bytes:] if mask_bytes else None
 
 
 def _placed(row: Row, info: images.ImageInfo, form: Stored) -> tuple[Row, list[Reject]]:
