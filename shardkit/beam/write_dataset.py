@@ -25,7 +25,7 @@ from shardkit.conversion.staging.staged_conversion import ReadSource, StagedConv
 from shardkit.conversion.staging.staged_part import StagedBefore, StagedPart, StagingOptions, begin_staging
 from shardkit.conversion.staging.stager import OF_IMAGE, Stager
 from shardkit.conversion.writing.output import output_folder as outputs
-from shardkit.conversion.writing.output.finished_shards import FinishedShard
+from shardkit.conversion.writing.output.finished_shards import FailedShard, FinishedShard
 from shardkit.conversion.writing.reject_limit import DEFAULT_MAX_REJECTED, RejectLimit
 from shardkit.dataset.foreign.inferring import LayoutOverrides
 from shardkit.dataset.manifest import read_manifest
@@ -263,7 +263,7 @@ def write_shards(taken: Any, task: Any, merged: Any) -> Any:
         taken
         | "PlanShards" >> beam.FlatMap(_plan, merged)  # ShardTask
         | "SpreadShards" >> beam.Reshuffle()  # ShardTask
-        | "WriteShards" >> beam.FlatMap(each, task, "write").with_output_types(FinishedShard)  # FinishedShard
+        | "WriteShards" >> beam.FlatMap(each, task, "write").with_output_types(FinishedShard | FailedShard)
     )
     return taken | "Publish" >> beam.Map(_publish, beam.pvalue.AsIter(written))  # None
 
@@ -284,5 +284,5 @@ def _plan(task: Any, merged: Iterable[Any]) -> Iterator[ShardTask]:
     yield from task.plan()
 
 
-def _publish(task: Any, written: Iterable[FinishedShard]) -> None:
+def _publish(task: Any, written: Iterable[FinishedShard | FailedShard]) -> None:
     task.publish(written)

@@ -22,7 +22,7 @@ from shardkit.conversion.staging.records import refuse_readings
 from shardkit.conversion.staging.staged_part import StagedPart, refuse_ended, staged_schema
 from shardkit.conversion.writing.inventory_tasks import refuse_too_many
 from shardkit.conversion.writing.output import output_folder as outputs
-from shardkit.conversion.writing.output.finished_shards import FinishedShard
+from shardkit.conversion.writing.output.finished_shards import FailedShard, FinishedShard
 from shardkit.conversion.writing.refusals import ListingCheck
 from shardkit.conversion.writing.reject_limit import REJECTED_IN_WORK, RejectLimit
 from shardkit.conversion.writing.step_notes import Notes
@@ -241,11 +241,11 @@ class StagedConversion:
             source, source.folder, self.options, self.limit, self.overwrite, is_explicit, notes=notes
         )
 
-    def write(self, shard: ShardTask, fence: Fence) -> list[FinishedShard]:
+    def write(self, shard: ShardTask, fence: Fence) -> list[FinishedShard | FailedShard]:
         """Write a shard, unless it is finished; see `WriteJob.write`."""
         return self._steps(StagedSource.of(fence.folder)).write(shard, fence)
 
-    def publish(self, written: Iterable[FinishedShard]) -> None:
+    def publish(self, written: Iterable[FinishedShard | FailedShard]) -> None:
         """Check the finished shards, write the manifest, and remove what was staged."""
         output = open_folder(self.output_url)
         with os_errors_as("write into the output", output.url), locked(output):

@@ -37,7 +37,7 @@ from shardkit.conversion.writing.inventory_tasks import (
     remove_earlier_results,
     writing_inventory,
 )
-from shardkit.conversion.writing.output.finished_shards import FinishedShard
+from shardkit.conversion.writing.output.finished_shards import FailedShard, FinishedShard
 from shardkit.conversion.writing.refusals import ExistingDataset, ListingCheck, ListingSummary
 from shardkit.conversion.writing.seen_rejects import refuse_seen_rejects
 from shardkit.conversion.writing.steps import ConversionSteps
@@ -213,10 +213,10 @@ class ConversionTask(InventoryTask):
         """Decide where every example goes, and return the shards to write."""
         return self.guard.call_once(partial(self.steps.plan, self.read)) or []
 
-    def write(self, shard: ShardTask, fence: Fence) -> list[FinishedShard]:
+    def write(self, shard: ShardTask, fence: Fence) -> list[FinishedShard | FailedShard]:
         return self.steps.write(shard, fence)
 
-    def publish(self, written: Iterable[FinishedShard]) -> None:
+    def publish(self, written: Iterable[FinishedShard | FailedShard]) -> None:
         folder = self.guard.folder
         self.guard.call_once(partial(self.steps.publish, written))
         if self.guard.is_detached and not has_published(folder):
@@ -275,7 +275,7 @@ def write_in_threads(task: ConversionTask, threads: ThreadExecutor, run: Run, ma
     with run.checked():
         shards = list(steps.plan(task.read, fence))
 
-    written = list[FinishedShard]()
+    written = list[FinishedShard | FailedShard]()
 
     def write(shown: Phase) -> None:
         with threads.working(shown) as each:

@@ -24,7 +24,7 @@ from shardkit.conversion.inventory.columns import (
 )
 from shardkit.conversion.inventory.source_files import ReadImage, Row, SourceFiles, read_image, read_mask
 from shardkit.conversion.planning.plan_file import ShardTask, read_shard_rows
-from shardkit.conversion.writing.output.finished_shards import FinishedShard, find_finished_shard
+from shardkit.conversion.writing.output.finished_shards import FailedShard, FinishedShard, find_finished_shard
 from shardkit.conversion.writing.output.shard_reports import rejects_path, report
 from shardkit.dataset import example, tfrecord
 from shardkit.dataset.features import MASK, NO_LABEL
@@ -69,11 +69,11 @@ class WriteJob:
     # Whether images that were not checked may have 16 bits of which the high 8 are nearly equal.
     takes_few_levels: bool = False
 
-    def write(self, task: ShardTask, fence: Fence) -> list[FinishedShard]:
+    def write(self, task: ShardTask, fence: Fence) -> list[FinishedShard | FailedShard]:
         """Write a shard and its index into the fence's folder, unless they exist already; return the shard.
 
-        Transient errors are retried. Others are reported for each shard, and nothing is returned: the rest of the
-        shards is still written. Only StaleRunError and StoreError are raised: other shards would fail likewise.
+        Transient errors are retried. Others are returned: the rest of the shards is still written. Only StaleRunError
+        and StoreError are raised: other shards would fail likewise.
         """
         try:
             done = partial(find_finished_shard, fence.folder, task.name, task.plan_digest)
@@ -85,8 +85,7 @@ class WriteJob:
             fault, text = MachineError.exit_code, f"{fence.folder.url}/{task.name.records}: cannot write: {said}"
             if isinstance(error, ShardkitError):
                 fault, text = error.exit_code, str(error)
-            report(task, fence, error=with_host(text, fence), exit_code=fault)
-        return []
+            return [FailedShard(task.name, with_host(text, fence), fault)]
 
 
 def _write(job: WriteJob, task: ShardTask, fence: Fence) -> FinishedShard:

@@ -33,6 +33,7 @@ from shardkit.conversion.writing import inventory_tasks
 from shardkit.conversion.writing.appending.addition import Addition
 from shardkit.conversion.writing.output import output_folder as outputs
 from shardkit.conversion.writing.output.finished_shards import (
+    FailedShard,
     FinishedShard,
     check_finished_shards,
     finished_shards,
@@ -40,7 +41,6 @@ from shardkit.conversion.writing.output.finished_shards import (
 from shardkit.conversion.writing.output.shard_reports import (
     forget_shards_with_rejects,
     late_rejects,
-    raise_failures,
     remove_stale_reports,
     shards_with_rejects,
 )
@@ -184,8 +184,8 @@ class ConversionSteps:
             plan_file.write_rows(self.output, plan)
         recovered.remove()
 
-    def write(self, task: ShardTask, fence: Fence) -> list[FinishedShard]:
-        """Write a shard, unless it is finished, and return it, unless writing failed; see `WriteJob.write`."""
+    def write(self, task: ShardTask, fence: Fence) -> list[FinishedShard | FailedShard]:
+        """Write a shard, unless it is finished; see `WriteJob.write`."""
         classes, bit_depth = planned_facts(self.output, task.plan_digest)
         form = replace(self.options.stored, bit_depth=bit_depth)
         takes_few_levels = NARROW_BIT_DEPTH in self.options.accept
@@ -202,7 +202,7 @@ class ConversionSteps:
             self.output.remove(MANIFEST)
             raise
 
-    def publish(self, written: Iterable[FinishedShard], fence: Fence) -> None:
+    def publish(self, written: Iterable[FinishedShard | FailedShard], fence: Fence) -> None:
         """Check the finished shards, and write the manifest; NothingNewError: no new image was written.
 
         `written` has the shards that this run has written; others are checked by their indexes.
@@ -215,16 +215,17 @@ class ConversionSteps:
                 write_workers_log(self.output)
                 end_run(fence, keeps_work=False)
 
-    def _publish(self, planned: PlannedDataset, written: Iterable[FinishedShard], fence: Fence, notes: Notes) -> None:
+    def _publish(
+        self, planned: PlannedDataset, written: Iterable[FinishedShard | FailedShard], fence: Fence, notes: Notes
+    ) -> None:
         names = list(planned.shard_counts)
-        raise_failures(self.output, names, fence.token, planned.digest)
+        shards = check_finished_shards(self.output, names, planned.digest, written)
         notes.log.add("write", num_shards=len(names) - planned.finished_before, finished_before=planned.finished_before)
         late = late_rejects(self.output, planned.digest)
         self._refuse_seen(planned, late, fence)
         enforce_limit(self.output, self.limit, planned.num_listed, planned.with_late(late))
         remove_temporaries(self.output)  # left by workers that died and by superfluous copies of tasks
         self.source.refuse_changed()
-        shards = check_finished_shards(self.output, names, planned.digest, written)
         fence.check()
         if self.addition is not None:
             self._refuse_nothing_new(planned, shards, late)

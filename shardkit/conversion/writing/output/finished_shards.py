@@ -2,7 +2,8 @@
 
 A writer returns what the index of its shard says, so that one worker publishes without reading all indexes. It counts
 while the shard and its index have the sizes that it names; otherwise, and for the shards of earlier runs, the
-index is read.
+index is read. A writer that fails returns why: an exception of a worker would reach the user as kilobytes of a runner's
+traceback, and as one of many.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -12,9 +13,10 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from shardkit.conversion.inventory.parts import remove_parts
 from shardkit.dataset.index.file import ShardSummary, indexed_labels, parse_index
 from shardkit.dataset.manifest import Index, Shard
-from shardkit.errors import DataError
+from shardkit.errors import DataError, MachineError
 from shardkit.hashing import sha256_hex
 from shardkit.naming import ShardName
 from shardkit.options.words import convert_again
@@ -50,8 +52,17 @@ class FinishedShard:
         return cls.of(shard, index, raw)
 
 
+@dataclass(frozen=True, slots=True)
+class FailedShard:
+    """A shard that could not be written."""
+
+    name: ShardName
+    error: str
+    exit_code: int  # of the error
+
+
 def check_finished_shards(
-    output: Folder, names: Sequence[ShardName], plan_digest: str, written: Iterable[FinishedShard] = ()
+    output: Folder, names: Sequence[ShardName], plan_digest: str, written: Iterable[FinishedShard | FailedShard] = ()
 ) -> list[FinishedShard]:
     """Check without reading the shards that each is of this plan and is there with its index.
 
@@ -59,15 +70,35 @@ def check_finished_shards(
     other shard, its index is read: it names the plan, covers the shard, and the shard has its size.
     """
     there = {entry.name: entry.num_bytes for entry in output.scan()}
-    known = {
-        one.shard.path: one
-        for one in written
-        if (there.get(one.shard.path), there.get(one.shard.index.path)) == (one.shard.num_bytes, one.index_bytes)
-    }
+    known, failed = dict[str, FinishedShard](), list[FailedShard]()
+    for one in written:
+        if isinstance(one, FailedShard):
+            failed.append(one)
+        elif (there.get(one.shard.path), there.get(one.shard.index.path)) == (one.shard.num_bytes, one.index_bytes):
+            known[one.shard.path] = one
+    # An engine may have let another worker write the same shard.
+    _raise_failure(output, [one for one in failed if find_finished_shard(output, one.name, plan_digest) is None])
     others = [name for name in names if name.records not in known]
+    if missing := [name for name in others if name.index not in there]:
+        raise MachineError(
+            f"{output.url}: {len(missing)} shards are missing, the first is {missing[0].stem}, and no worker reported "
+            "an error; check whether the disk is full, and whether every worker reaches the same OUTPUT"
+        )
     for one in read_many(lambda name: check_finished_shard(output, name, plan_digest), others):
         known[one.shard.path] = one
     return [known[name.records] for name in names]
+
+
+def _raise_failure(output: Folder, failed: Sequence[FailedShard]) -> None:
+    if not failed:
+        return
+    worst = max(failed, key=lambda one: one.exit_code)
+    more = f" ({len(failed)} shards failed in all)" if len(failed) > 1 else ""
+    if worst.exit_code == MachineError.exit_code:
+        raise MachineError(worst.error + more)
+    # A file is not what its check found, although its size and time may be the same: check all of them again.
+    remove_parts(output)
+    raise DataError(worst.error + more)
 
 
 def check_finished_shard(output: Folder, name: ShardName, plan_digest: str) -> FinishedShard:
