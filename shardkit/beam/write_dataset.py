@@ -93,7 +93,6 @@ class WriteDataset(beam.PTransform):  # type: ignore[misc] # Beam is untyped
                 classes=source_options.classes,
                 unlabelled=unlabelled,
             ),
-            thumbnails=self._options.dedupe == "drop",
         )
 
     def with_error_handler(self, error_handler: ErrorHandler | None) -> "WriteDataset":

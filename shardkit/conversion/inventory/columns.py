@@ -24,7 +24,6 @@ from shardkit.sources.columns import (
     OBJECTS,
     OFFSET,
     PATH,
-    THUMBNAIL,
     UNLABELLED,
 )
 
@@ -66,12 +65,11 @@ def info_of(row: Mapping[str, Any]) -> ImageInfo:
     return ImageInfo(row["format"], row["width"], row["height"], row["orientation"], changes)
 
 
-def inventory_schema(listing_schema: pa.Schema, *, thumbnails: bool = False) -> pa.Schema:
+def inventory_schema(listing_schema: pa.Schema) -> pa.Schema:
     """Return the columns of a source's inventory: those of its listings, and the results of checking."""
     masks = [MASK_SHA256, LAST_CLASS] if MASK_PATH in listing_schema.names else []
     boxes = [NUM_CLIPPED] if OBJECTS in listing_schema.names else []
-    pictures = [THUMBNAIL] if thumbnails else []
-    more = [field for field in (*CHECKED_FIELDS, *masks, *boxes, *pictures) if field.name not in listing_schema.names]
+    more = [field for field in (*CHECKED_FIELDS, *masks, *boxes) if field.name not in listing_schema.names]
     return pa.schema([*listing_schema, *more])
 
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import pyarrow as pa
 
-from shardkit.conversion.inventory.parts import Thumbnails
+from shardkit.conversion.inventory.source_files import Thumbnails
 from shardkit.sources.claim import Claim, UsedFile
 from shardkit.sources.listing import Listing, Source
 from shardkit.sources.readings.values import Reading
@@ -27,7 +27,7 @@ class Inventory:
     used_files: tuple[UsedFile, ...] = ()  # see Source
     removed_before: tuple[str, ...] = ()  # see Source
     reading: Reading | None = None  # see Source
-    thumbnails: Thumbnails | None = None  # the small pictures of the images; None if there are none
+    thumbnails: Thumbnails | None = None  # of the images; None if these cannot be read
 
     def __len__(self) -> int:
         return len(self.table)

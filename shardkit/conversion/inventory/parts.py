@@ -12,7 +12,6 @@ import hashlib
 import json
 import platform
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
@@ -32,7 +31,6 @@ from shardkit.conversion.inventory.table import (
 from shardkit.hashing import canonical_json, sha256_hex
 from shardkit.image_limits import MAX_FILE_BYTES
 from shardkit.options.values import Check
-from shardkit.sources.columns import CONTENT_SHA256, THUMBNAIL
 from shardkit.sources.listing import Listing
 from shardkit.storage import Folder
 from shardkit.storage.concurrent_reads import read_many
@@ -53,21 +51,13 @@ MERGED_ABOVE = 1 << 13
 _READING_THREADS = 2  # of files with so many rows: 4 of them are ahead of the one that is added
 
 
-def part_name(
-    table: pa.Table,
-    listing: Listing,
-    check: Check,
-    max_file_bytes: int = MAX_FILE_BYTES,
-    *,
-    thumbnails: bool = False,
-) -> str:
+def part_name(table: pa.Table, listing: Listing, check: Check, max_file_bytes: int = MAX_FILE_BYTES) -> str:
     """Return the file name of a part: a hash of everything that decides its content, and its number of rows."""
     digest = hashlib.blake2b(_PART_VERSION + check.encode() + canonical_json(software.versions()), digest_size=16)
     digest.update(canonical_json([[field.name, str(field.type)] for field in table.schema]))
     digest.update(columns_digest(table.columns))
     digest.update(_totals_json(listing))
     digest.update(max_file_bytes.to_bytes(8, "little"))
-    digest.update(b"thumbnails" if thumbnails else b"")
     return f"{digest.hexdigest()}-{len(table)}{_ENDING}"
 
 
@@ -162,33 +152,8 @@ def _read_rows(output: Folder, path: str) -> tuple[bytes, pa.Table | None]:
     table = _read_file(output, path)
     totals: bytes = table.schema.metadata[_TOTALS_KEY]
     # Modification times are needed for the parts' names only; merged parts have none.
-    names = [name for name in table.column_names if name not in {"mtime_ns", THUMBNAIL.name}]
+    names = [name for name in table.column_names if name != "mtime_ns"]
     return totals, table.replace_schema_metadata().select(names) if len(table) else None
-
-
-@dataclass(frozen=True, slots=True)
-class Thumbnails:
-    """The small pictures in the parts of an inventory, read when they are needed: a kilobyte for each image."""
-
-    output: Folder
-
-    def of(self, contents: Iterable[bytes]) -> dict[bytes, bytes]:
-        """Return the pictures of the images with these contents that have one."""
-        wanted = pa.array(sorted({*contents}), CONTENT_SHA256.type)
-        paths = map(part_path, part_names(self.output) if len(wanted) else ())
-        found = dict[bytes, bytes]()
-        for pictures in read_many(partial(_thumbnails_of, self.output, wanted), paths, READING_THREADS):
-            found |= pictures
-        return found
-
-
-def _thumbnails_of(output: Folder, wanted: pa.Array, path: str) -> dict[bytes, bytes]:
-    table = _read_file(output, path)
-    if THUMBNAIL.name not in table.column_names or not len(table):
-        return {}
-    table = table.select([CONTENT_SHA256.name, THUMBNAIL.name]).drop_null()
-    table = table.filter(pc.is_in(table[CONTENT_SHA256.name], wanted))
-    return dict(zip(*(column.to_pylist() for column in table.columns), strict=True))
 
 
 def find_rows(output: Folder, names: Iterable[str], keys: Collection[str]) -> Iterator[tuple[str, dict[str, Any]]]:

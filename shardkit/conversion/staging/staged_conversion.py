@@ -15,7 +15,8 @@ import pyarrow.compute as pc
 from shardkit.conversion.inventory import parts
 from shardkit.conversion.inventory.columns import annotation_columns
 from shardkit.conversion.inventory.inventory import Inventory
-from shardkit.conversion.inventory.parts import Thumbnails, merge_parts, read_inventory, runs_to_merge
+from shardkit.conversion.inventory.parts import merge_parts, read_inventory, runs_to_merge
+from shardkit.conversion.inventory.source_files import Thumbnails
 from shardkit.conversion.planning.plan_file import ShardTask
 from shardkit.conversion.staging.kinds import Kind, merged_kind
 from shardkit.conversion.staging.records import refuse_readings
@@ -232,7 +233,8 @@ class StagedConversion:
         refuse_too_many(names, self.options)
         table, totals = read_inventory(work, names)
         table = merge_equal_rows(table)
-        return Inventory.of(source, table, self.read.totals if self.read else totals, Thumbnails(work))
+        thumbnails = Thumbnails(work, self.options.max_file_size)
+        return Inventory.of(source, table, self.read.totals if self.read else totals, thumbnails)
 
     def _steps(self, source: StagedSource) -> ConversionSteps:
         is_explicit = self.read is None or self.read.is_explicit

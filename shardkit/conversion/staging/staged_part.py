@@ -32,10 +32,9 @@ _VERSION = 2
 MAX_IMAGES = 1 << 20
 
 
-def staged_schema(kind: Kind, *, thumbnails: bool = False) -> pa.Schema:
+def staged_schema(kind: Kind) -> pa.Schema:
     """Return the columns of staged rows with an annotation of a kind."""
-    listed = pa.schema([*LISTING_SCHEMA, GROUP, *columns_of(kind), *STAGED_FIELDS])
-    return inventory_schema(listed, thumbnails=thumbnails)
+    return inventory_schema(pa.schema([*LISTING_SCHEMA, GROUP, *columns_of(kind), *STAGED_FIELDS]))
 
 
 class StagedPart(NamedTuple):
@@ -55,7 +54,6 @@ class StagingOptions:
     is_unlabelled: bool = False  # whether rows have no annotation
     # What the user says about the features of records.
     features: LayoutOverrides = field(default_factory=LayoutOverrides)
-    thumbnails: bool = False  # whether rows get a small picture of the image, for comparing it with others
 
 
 def images_folder() -> str:

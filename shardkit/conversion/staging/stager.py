@@ -41,7 +41,6 @@ from shardkit.sources.columns import (
     NUM_CLIPPED,
     OFFSET,
     PATH,
-    THUMBNAIL,
 )
 from shardkit.sources.file_names import encodable_path
 from shardkit.sources.listing import BadRecord, Listing
@@ -51,9 +50,7 @@ from shardkit.storage.retry import retried
 FILE_BYTES = 64 << 20  # 64 MiB of images: held in memory until they are written
 FILE_ROWS = 1 << 14
 # What is known of an image and its mask once both are staged, whatever the row says of them.
-OF_IMAGE = [
-    field.name for field in (PATH, OFFSET, MASK_URI, *CHECKED_FIELDS, MASK_SHA256, LAST_CLASS, NUM_CLIPPED, THUMBNAIL)
-]
+OF_IMAGE = [field.name for field in (PATH, OFFSET, MASK_URI, *CHECKED_FIELDS, MASK_SHA256, LAST_CLASS, NUM_CLIPPED)]
 _MASK_BYTES = "mask_bytes"  # of a row's mask, which follows its image in a file that is not written yet; no column
 
 
@@ -129,10 +126,10 @@ class Stager:
             known = self._known.get((content, mask_content)) or self._found_before(content, mask_content)
         seen = given.checked or {}
         is_checked = (seen.get(CONTENT_SHA256.name), seen.get(MASK_SHA256.name)) == (content, mask_content)
-        if known is None and is_checked and not self._options.thumbnails:
+        if known is None and is_checked:
             known = seen
         if known is None:
-            bad_boxes = check_file(row, given.image, lambda: given.mask, thumbnails=self._options.thumbnails)
+            bad_boxes = check_file(row, given.image, lambda: given.mask)
         else:
             row |= known
             bad_boxes = place_boxes(row, info_of(row))
@@ -147,11 +144,8 @@ class Stager:
         return bad_boxes
 
     def _found_before(self, content: bytes, mask_content: bytes | None) -> dict[str, Any] | None:
-        for one in self._before.find(content) if self._before else ():
-            has_all = not self._options.thumbnails or one.get(THUMBNAIL.name) is not None
-            if has_all and one.get(MASK_SHA256.name) == mask_content:
-                return one
-        return None
+        found = self._before.find(content) if self._before else ()
+        return next((one for one in found if one.get(MASK_SHA256.name) == mask_content), None)
 
     def flush(self) -> StagedPart | None:
         """Write the images and the rows so far; None if there are no rows. See `refuse_ended`."""
@@ -159,7 +153,7 @@ class Stager:
             return None
         kind, key = merged_kind(self._kinds), next(iter(self._kinds.values()), "")
         # Without a good row, there is no annotation in it.
-        schema = staged_schema(kind or "label", thumbnails=self._options.thumbnails)
+        schema = staged_schema(kind or "label")
         with os_errors_as("stage images", f"{self._output.url}/{STAGED}"):
             refuse_ended(self._output)
             path = self._write_images() if self._images else ""

@@ -17,7 +17,7 @@ import pyarrow.compute as pc
 from shardkit.conversion.inventory import parts
 from shardkit.conversion.inventory.checking import check_batch, measure_files, num_recovered
 from shardkit.conversion.inventory.inventory import Inventory
-from shardkit.conversion.planning.duplicates import compares_pixels
+from shardkit.conversion.inventory.source_files import Thumbnails
 from shardkit.conversion.planning.plan_file import ShardTask
 from shardkit.conversion.writing.inventory_tasks import (
     DECODE_BATCH_ROWS,
@@ -143,14 +143,13 @@ class InventoryTask:
         folder, output = self.source.folder, fence.folder
         self._refuse_unseen_source()
         checked = self.options.check, self.options.max_file_size
-        thumbnails = compares_pixels(self.options, self.source.schema.names)
         measured = measure_files(folder, listing.table(), self.options.max_file_size)
-        name = parts.part_name(measured, listing, *checked, thumbnails=thumbnails)
+        name = parts.part_name(measured, listing, *checked)
         with writing_inventory(fence):
             there = retried(partial(parts.find_part, output, name))
         recovered = 0 if there is None else num_recovered(folder, measured, there, *checked)
         if there is None or recovered:
-            table = check_batch(folder, measured, *checked, thumbnails=thumbnails)
+            table = check_batch(folder, measured, *checked)
             fence.check()
             with writing_inventory(fence):
                 if recovered:
@@ -187,7 +186,8 @@ class InventoryTask:
     def read(self, work: Folder, listener: ProgressListener, *, is_remote: bool) -> Inventory:
         names = read_part_names(work, self.num_groups)
         refuse_too_many(names, self.options)
-        inventory = Inventory.of(self.source, *parts.read_inventory(work, names), parts.Thumbnails(work))
+        thumbnails = Thumbnails(self.source.folder, self.options.max_file_size)
+        inventory = Inventory.of(self.source, *parts.read_inventory(work, names), thumbnails)
         self.source.check_accounts(inventory.skipped)
 
         def find_host(key: str) -> str:

@@ -1,7 +1,5 @@
 """Staging images: what is written, how often, and what a rerun does again."""
 
-import hashlib
-
 import pytest
 
 from shardkit import images
@@ -70,18 +68,6 @@ def test_a_rerun_in_other_bundles_decodes_and_stores_nothing(output, monkeypatch
     again = staged(output, ROWS[::-2], ROWS[::2], before=before)
     assert again.select(first.column_names).to_pylist() == first.to_pylist()
     assert (files(output), checked) == (found, [])
-
-
-def test_images_without_the_pictures_that_are_needed_are_checked_again(output):
-    staged(output, ROWS)
-    before = StagedBefore(output, OF_IMAGE)
-    stager = Stager(output, StagingOptions(1 << 20, thumbnails=True), before)
-    assert [one for row in ROWS for one in stager.add(row)] == []
-    pictures = parts.Thumbnails(output)
-    stager.flush()
-    contents = [hashlib.sha256(row["image"]).digest() for row in ROWS]
-    assert pictures.of(contents).keys() == {*contents}
-    assert len(files(output)) == 1
 
 
 def test_parts_of_another_conversion_hold_no_staged_images(output):

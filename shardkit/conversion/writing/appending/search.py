@@ -9,7 +9,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from shardkit import images
-from shardkit.conversion.inventory.parts import Thumbnails
+from shardkit.conversion.inventory.source_files import Thumbnails
 from shardkit.conversion.planning.duplicates import compares_pixels, counts_near, first_hashes
 from shardkit.conversion.planning.earlier_examples import Twin
 from shardkit.conversion.planning.rows import Rows
@@ -79,13 +79,12 @@ class OldImages:
         splits = {content: splits_of[int(new_codes[at])] for content, at in zip(found, near, strict=True)}
         if thumbnails is None or not self.compares_pixels:
             return splits, frozenset()
-        picture_of = thumbnails.of(found)
+        pictures = thumbnails.of(good.take(rows[near]))
         old_hashes = np.concatenate(self.hashes)
         copies = set[bytes]()
-        for at, content in zip(near, found, strict=True):
+        for at, content, picture in zip(near, found, pictures, strict=True):
             old = np.flatnonzero(old_codes == new_codes[at])
             close = old[distances(old_hashes[old], hashes[at]) <= RADIUS].tolist()
-            picture = picture_of.get(content)
             if picture is not None and any(are_copies(self._thumbnail(one, root), picture) for one in close):
                 copies.add(content)
         return splits, frozenset(copies)
