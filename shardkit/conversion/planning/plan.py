@@ -193,7 +193,7 @@ def make_plan(
     repeated = check_relations(chosen, options, earlier)
     groups, num_groups = chosen.relations.groups, chosen.relations.num_groups
     if earlier is not None and groups is not None and num_groups is not None:
-        num_groups -= num_shared(groups, earlier.groups)
+        num_groups -= num_shared(groups, earlier.rows["group"])
     num_duplicates, left_out = chosen.num_duplicates, chosen.left_out
     del chosen
     # Each of the following has a row for each example and takes gigabytes, so it is freed as soon as possible.
