@@ -136,7 +136,7 @@ class WriteDataset(beam.PTransform):  # type: ignore[misc] # Beam is untyped
             | "KeepParts" >> beam.Reshuffle()  # StagedConversion; the same when a later step is repeated
         )
         task = beam.pvalue.AsSingleton(gathered | "WithoutParts" >> beam.Map(_without_parts))  # StagedConversion
-        published = write_shards(gathered, task, merge_many_parts(gathered, task))
+        published = write_shards(gathered, task)
         dataset = written_dataset(published, self._output_url)
         if self._error_handler is not None:
             self._error_handler.add_error_pcollection(dataset.rejects)
@@ -238,29 +238,15 @@ def _without_parts(conversion: StagedConversion) -> StagedConversion:
     return replace(conversion, staged=())
 
 
-def merge_many_parts(taken: Any, task: Any) -> Any:
-    """One task whose images are checked to a side input that is there once its parts, if they are many, are merged.
+def write_shards(taken: Any, task: Any) -> Any:
+    """One task whose images are checked to what is there once its dataset is published.
 
-    `task` is the same as a side input, without what is large.
-    """
-    merged = (
-        taken
-        | "FindManyParts" >> beam.FlatMap(_runs_to_merge)  # [name of a part]
-        | "SpreadManyParts" >> beam.Reshuffle()  # [name of a part]
-        | "MergeParts" >> beam.FlatMap(each, task, "merge")  # nothing
-    )
-    return beam.pvalue.AsIter(merged)
-
-
-def write_shards(taken: Any, task: Any, merged: Any) -> Any:
-    """One task whose images are checked to what is there once its dataset is published; see `merge_many_parts`.
-
-    A step that needs all results of another one takes them as a side input, with the task as its only element: a
-    combine is ten more steps, and makes them one element.
+    `task` is the same as a side input, without what is large. A step that needs all results of another one takes them
+    as a side input, with the task as its only element: a combine is ten more steps, and makes them one element.
     """
     written = (
         taken
-        | "PlanShards" >> beam.FlatMap(_plan, merged)  # ShardTask
+        | "PlanShards" >> beam.FlatMap(_plan)  # ShardTask
         | "SpreadShards" >> beam.Reshuffle()  # ShardTask
         | "WriteShards" >> beam.FlatMap(each, task, "write").with_output_types(FinishedShard | FailedShard)
     )
@@ -273,12 +259,7 @@ def each(item: Any, task: Any, step: str) -> Iterator[Any]:
     yield from task.call(getattr(task, step), item)
 
 
-def _runs_to_merge(task: Any) -> Iterable[list[str]]:
-    yield from task.runs_to_merge()
-
-
-def _plan(task: Any, merged: Iterable[Any]) -> Iterator[ShardTask]:
-    del merged  # nothing, once all parts are merged
+def _plan(task: Any) -> Iterator[ShardTask]:
     count_in_beam()
     yield from task.plan()
 

@@ -21,8 +21,6 @@ from PIL import Image
 import shardkit
 from shardkit import images, testing
 from shardkit.beam import Box, ConvertImages, Example, PublishedDataset, WriteDataset, WrittenShard, arguments
-from shardkit.conversion.inventory import parts
-from shardkit.conversion.staging import stager
 from shardkit.conversion.staging.staged_conversion import StagedConversion
 from shardkit.conversion.staging.staged_part import begin_staging
 from shardkit.conversion.staging.stager import Stager
@@ -200,17 +198,6 @@ def test_convert_does_not_go_on_with_the_shards_of_rows(rows, tmp_path, monkeypa
             write(tmp_path / "out", rows, **OPTIONS)
     with pytest.raises(DataError, match="differs: the layout was Beam PCollection and is class folders"):
         shardkit.convert(source, tmp_path / "out", **OPTIONS)
-
-
-def test_the_workers_merge_many_parts_and_the_dataset_is_the_same(rows, written, tmp_path, monkeypatch):
-    read, found = parts.read_parts, []
-    monkeypatch.setattr(stager, "FILE_ROWS", 6)
-    monkeypatch.setattr(parts, "MERGED_ABOVE", 2)
-    monkeypatch.setattr(parts, "MERGED_ROWS", 10)
-    monkeypatch.setattr(parts, "read_parts", lambda *given: found.append(given[1]) or read(*given))
-    write(tmp_path / "out", rows, **OPTIONS)
-    assert list(map(len, found)) == [2, 2], "only workers read parts, each those of its merged file"
-    assert digests_of(tmp_path / "out") == digests_of(written[0])
 
 
 def test_any_bundles_any_order_and_repeated_rows_give_the_same_files(rows, written, tmp_path):

@@ -44,24 +44,30 @@ from shardkit.storage import Folder
 from shardkit.storage.retry import retried
 
 _BATCH_BYTES = 8 << 20  # 8 MiB of columns: about 100,000 boxes, which take ten times as much while they are checked
+_BATCHES_BEFORE = 64  # a batch is at most such a part of the rows before it
+_MOST_ROWS = 1 << 11  # that a batch grows to: a core decodes them in some ten seconds
 _OF_CONTENTS = {CONTENT_SHA256.name, MASK_SHA256.name, OBJECTS}
 
 
 def merge_listings(listings: Iterable[Listing], batch_rows: int) -> Iterator[Listing]:
-    """Merge listings, as columns, until each has `batch_rows` rows or 8 MiB.
+    """Merge listings, as columns, until each has `batch_rows` rows or 8 MiB; more where many rows came before.
 
     A Beam element and a temporary file for each of a thousand folders of ten images would cost more than the listing.
+    Of a billion images, files of 128 rows are 7.8 million, which one worker would read for hours; so the batches of a
+    large source grow, and those of all workers still end at about the same time.
     """
     waiting: list[Listing] = []
-    num_rows = num_bytes = 0
+    num_rows = num_bytes = num_before = 0
     for listing in listings:
         # As columns: a million boxes as Python objects took 19 GB between two steps of a pipeline.
         table = listing.table()
         waiting.append(replace(listing, rows=[], columns=table))
         num_rows += len(table)
         num_bytes += table.nbytes
-        if num_rows >= batch_rows or num_bytes >= _BATCH_BYTES:
+        wanted = max(batch_rows, min(num_before // _BATCHES_BEFORE, _MOST_ROWS))
+        if num_rows >= wanted or num_bytes >= _BATCH_BYTES:
             yield _merged(waiting)
+            num_before += num_rows
             waiting, num_rows, num_bytes = [], 0, 0
     if waiting:
         yield _merged(waiting)

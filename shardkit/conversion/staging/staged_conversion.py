@@ -15,12 +15,11 @@ import pyarrow.compute as pc
 from shardkit.conversion.inventory import parts
 from shardkit.conversion.inventory.columns import annotation_columns
 from shardkit.conversion.inventory.inventory import Inventory
-from shardkit.conversion.inventory.parts import merge_parts, read_inventory, runs_to_merge
 from shardkit.conversion.inventory.source_files import Thumbnails
 from shardkit.conversion.planning.plan_file import ShardTask
 from shardkit.conversion.staging.kinds import Kind, merged_kind
 from shardkit.conversion.staging.records import refuse_readings
-from shardkit.conversion.staging.staged_part import StagedPart, refuse_ended, staged_schema
+from shardkit.conversion.staging.staged_part import StagedPart, staged_schema
 from shardkit.conversion.writing.inventory_tasks import refuse_too_many
 from shardkit.conversion.writing.output import output_folder as outputs
 from shardkit.conversion.writing.output.finished_shards import FailedShard, FinishedShard
@@ -39,7 +38,6 @@ from shardkit.sources.listing import Listing, Source
 from shardkit.sources.recognising.wrapped_source import WrappedSource
 from shardkit.storage import Folder, LocalFolder, open_folder, os_errors_as, remove_temporaries
 from shardkit.storage.kernel_locks import locked
-from shardkit.storage.retry import retried
 
 TITLE = "Beam PCollection"
 _NAMED = {
@@ -177,15 +175,6 @@ class StagedConversion:
     def _fence(self, output: Folder) -> Fence:
         return Fence(output, self.run, is_remote=True)
 
-    def runs_to_merge(self) -> Iterator[list[str]]:
-        return runs_to_merge(part_names(self.staged))
-
-    def merge(self, run: list[str], fence: Fence) -> None:
-        """Merge a run of parts, unless another run, or another attempt, has published."""
-        output = fence.folder
-        with os_errors_as("write the inventory", output.url):
-            retried(partial(merge_parts, output, run, partial(refuse_ended, output)))
-
     def plan(self) -> list[ShardTask]:
         """Claim the output, decide the split, shard and position of every example, and write the plan.
 
@@ -231,7 +220,7 @@ class StagedConversion:
         ListingCheck(source, self.options).check_options()
         names = part_names(self.staged)
         refuse_too_many(names, self.options)
-        table, totals = read_inventory(work, names)
+        table, totals = parts.read_parts(work, names)
         table = merge_equal_rows(table)
         thumbnails = Thumbnails(work, self.options.max_file_size)
         return Inventory.of(source, table, self.read.totals if self.read else totals, thumbnails)

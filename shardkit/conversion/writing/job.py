@@ -154,7 +154,6 @@ class InventoryTask:
             with writing_inventory(fence):
                 if recovered:
                     Reports(output, RECOVERED).write(fence, _item(batch_id), recovered)  # before the part forgets it
-                    output.remove_tree(parts.MERGED)  # which holds the earlier part of this name
                 retried(partial(parts.write_rows, output, parts.part_path(name), table, listing, fence.check))
             _count_checked(table)
         else:
@@ -174,20 +173,11 @@ class InventoryTask:
         self.guard.call_once(write)
         return self
 
-    def runs_to_merge(self) -> list[list[str]]:
-        """Return the runs of parts that workers merge for the one that plans; none of few parts."""
-        runs = self.guard.call_once(lambda at: parts.runs_to_merge(read_part_names(at.folder, self.num_groups)))
-        return runs or []
-
-    def merge(self, run: list[str], fence: Fence) -> None:
-        with writing_inventory(fence):
-            retried(partial(parts.merge_parts, fence.folder, run, fence.check))
-
     def read(self, work: Folder, listener: ProgressListener, *, is_remote: bool) -> Inventory:
         names = read_part_names(work, self.num_groups)
         refuse_too_many(names, self.options)
         thumbnails = Thumbnails(self.source.folder, self.options.max_file_size)
-        inventory = Inventory.of(self.source, *parts.read_inventory(work, names), thumbnails)
+        inventory = Inventory.of(self.source, *parts.read_parts(work, names), thumbnails)
         self.source.check_accounts(inventory.skipped)
 
         def find_host(key: str) -> str:
