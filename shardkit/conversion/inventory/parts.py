@@ -148,8 +148,7 @@ def _read_rows(output: Folder, path: str) -> tuple[bytes, pa.Table | None]:
 def find_rows(output: Folder, names: Iterable[str], keys: Collection[str]) -> Iterator[tuple[str, dict[str, Any]]]:
     """Yield the rows of some keys, each with the host that checked it."""
     wanted = pa.array(sorted(keys), pa.string())
-    for name in names:
-        table = _read_file(output, part_path(name))
+    for table in read_many(partial(_read_file, output), map(part_path, names), READING_THREADS):
         host = table.schema.metadata.get(_HOST_KEY, b"unknown").decode()
         for row in table.filter(pc.is_in(table["key"], wanted.cast(table["key"].type))).to_pylist():
             yield host, row

@@ -113,18 +113,10 @@ class StagedBefore:
 
 def _read(output: Folder, columns: list[str], name: str) -> pa.Table:
     """Return the rows of a part whose images can be read again; none of a part of another conversion."""
-    table, _ = parts.read_parts(output, [name])
-    if URI.name not in table.column_names:
+    table = parts.find_part(output, name)
+    if table is None or URI.name not in table.column_names:
         return pa.schema([PATH, CONTENT_SHA256]).empty_table()
     is_read_again = pc.and_(pc.is_valid(table[URI.name]), pc.is_valid(table[CONTENT_SHA256.name]))
     is_read_again = pc.and_(is_read_again, pc.is_null(table["reason"]))
-    found = {name: table[name] for name in columns if name in table.column_names}
-    # Dictionaries of different parts differ in the type of their indices, too.
-    plain = {
-        name: column.cast(column.type.value_type) if pa.types.is_dictionary(column.type) else column
-        for name, column in found.items()
-    }
-    table = pa.table(plain)
-    paths = table[PATH.name].cast(pa.string())  # of the type null where no image is stored
-    is_stored = pc.fill_null(pc.starts_with(paths, f"{images_folder()}/"), fill_value=False)
-    return table.filter(pc.or_(is_stored, is_read_again))
+    is_stored = pc.fill_null(pc.starts_with(table[PATH.name], f"{images_folder()}/"), fill_value=False)
+    return table.filter(pc.or_(is_stored, is_read_again)).select([one for one in columns if one in table.column_names])

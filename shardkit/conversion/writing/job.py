@@ -179,11 +179,7 @@ class InventoryTask:
         thumbnails = Thumbnails(self.source.folder, self.options.max_file_size)
         inventory = Inventory.of(self.source, *parts.read_parts(work, names), thumbnails)
         self.source.check_accounts(inventory.skipped)
-
-        def find_host(key: str) -> str:
-            return next((host for host, _ in parts.find_rows(work, names, [key])), "unknown")
-
-        refuse_seen_rejects(self.source, inventory.table, find_host if is_remote else None)
+        refuse_seen_rejects(self.source, work, names, inventory.table, is_remote=is_remote)
         for note in unmatched_notes(self.source, inventory.skipped, inventory.table):
             listener.say(f"note: {note}")
         return inventory

@@ -46,7 +46,7 @@ from shardkit.conversion.writing.output.shard_reports import (
 )
 from shardkit.conversion.writing.publishing import copies_of_removed, publish
 from shardkit.conversion.writing.reject_limit import RejectLimit, enforce_limit
-from shardkit.conversion.writing.seen_rejects import as_converted, refuse_rejects_of_workers, refuse_seen_late_rejects
+from shardkit.conversion.writing.seen_rejects import as_converted, refuse_seen_late_rejects, refuse_seen_rejects
 from shardkit.conversion.writing.shard import WriteJob
 from shardkit.conversion.writing.step_notes import Notes, worker_notes, write_workers_log
 from shardkit.errors import MachineError
@@ -196,7 +196,7 @@ class ConversionSteps:
         """Look at what workers could not read, on the driver, once they have published."""
         planned = read_planned(self.output)
         try:
-            refuse_rejects_of_workers(self.source, self.output, names, planned.rejected)
+            refuse_seen_rejects(self.source, self.output, names, planned.rejected, is_remote=True)
             self._refuse_seen(planned, late_rejects(self.output, planned.digest), fence)
         except MachineError:
             self.output.remove(MANIFEST)
