@@ -22,8 +22,7 @@ from shardkit.conversion.option_values import location, option_values
 from shardkit.conversion.planning.plan_file import ShardTask
 from shardkit.conversion.staging.rows import refuse_unknown_fields
 from shardkit.conversion.staging.staged_conversion import ReadSource, StagedConversion
-from shardkit.conversion.staging.staged_part import StagedBefore, StagedPart, StagingOptions, begin_staging
-from shardkit.conversion.staging.stager import OF_IMAGE, Stager
+from shardkit.conversion.staging.stager import StagedBefore, StagedPart, Stager, StagingOptions, begin_staging
 from shardkit.conversion.writing.output import output_folder as outputs
 from shardkit.conversion.writing.output.finished_shards import FailedShard, FinishedShard
 from shardkit.conversion.writing.reject_limit import DEFAULT_MAX_REJECTED, RejectLimit
@@ -162,7 +161,7 @@ class StageImages(beam.DoFn):  # type: ignore[misc] # Beam is untyped
             outputs.refuse_foreign(self._output)
             begun = begin_staging(self._output)
             # A process may run a pipeline again, and publishing has removed the images of the first run.
-            find_staged = partial(StagedBefore, self._output, OF_IMAGE)
+            find_staged = partial(StagedBefore, self._output)
             self._before = self._shared.acquire(find_staged, tag=begun)  # a retried bundle finds its own images, too
 
     def start_bundle(self) -> None:

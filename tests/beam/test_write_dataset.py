@@ -22,8 +22,7 @@ import shardkit
 from shardkit import images, testing
 from shardkit.beam import Box, ConvertImages, Example, PublishedDataset, WriteDataset, WrittenShard, arguments
 from shardkit.conversion.staging.staged_conversion import StagedConversion
-from shardkit.conversion.staging.staged_part import begin_staging
-from shardkit.conversion.staging.stager import Stager
+from shardkit.conversion.staging.stager import Stager, begin_staging
 from shardkit.dataset import tfrecord
 from shardkit.errors import CallError, DataError
 from shardkit.options.definition import OPTIONS as OPTIONS_OF_CONVERT

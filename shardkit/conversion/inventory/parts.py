@@ -7,7 +7,8 @@ files and does not decode them again.
 import hashlib
 import json
 import platform
-from collections.abc import Callable, Collection, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
@@ -16,6 +17,7 @@ import pyarrow.compute as pc
 
 from shardkit import naming, software
 from shardkit.conversion.inventory.columns import INVENTORY_SCHEMA
+from shardkit.conversion.inventory.source_files import Thumbnails
 from shardkit.conversion.inventory.table import (
     columns_digest,
     compact,
@@ -27,7 +29,9 @@ from shardkit.conversion.inventory.table import (
 from shardkit.hashing import canonical_json
 from shardkit.image_limits import MAX_FILE_BYTES
 from shardkit.options.values import Check
-from shardkit.sources.listing import Listing
+from shardkit.sources.claim import Claim, UsedFile
+from shardkit.sources.listing import Listing, Source
+from shardkit.sources.readings.values import Reading
 from shardkit.storage import Folder
 from shardkit.storage.concurrent_reads import read_many
 from shardkit.storage.retry import retried
@@ -157,3 +161,33 @@ def find_rows(output: Folder, names: Iterable[str], keys: Collection[str]) -> It
 def remove_parts(output: Folder) -> None:
     """Remove the whole inventory, so that all images are checked again."""
     output.remove_tree(PARTS)
+
+
+@dataclass(frozen=True, slots=True)
+class Inventory:
+    """The inventory of a source."""
+
+    # A row for each file, with INVENTORY_SCHEMA's and the layout's own columns, sorted by key. Rejected files and
+    # annotations have a reason.
+    table: pa.Table
+    layout: str  # name of the source's layout
+    skipped: Mapping[str, int]  # number of files that are no images, by ending or reason
+    # Class names in label order if the source's format fixes them; None to sort the names found.
+    classes: tuple[str, ...] | None = None
+    origin: str | None = None  # see Source
+    claims: tuple[Claim, ...] = ()  # see Source
+    used_files: tuple[UsedFile, ...] = ()  # see Source
+    removed_before: tuple[str, ...] = ()  # see Source
+    reading: Reading | None = None  # see Source
+    thumbnails: Thumbnails | None = None  # of the images; None if these cannot be read
+
+    def __len__(self) -> int:
+        return len(self.table)
+
+    @classmethod
+    def of(cls, source: Source, table: pa.Table, totals: Listing, thumbnails: Thumbnails | None = None) -> "Inventory":
+        """Return the inventory of a source; `totals` has what all of its listings say besides their rows."""
+        source.check_classes(totals.classes)
+        classes = source.classes or tuple(name for _, name in sorted(totals.classes.items())) or None
+        said = source.origin, source.claims, source.used_files, source.removed_before, source.reading
+        return cls(table, source.layout, totals.skipped, classes, *said, thumbnails)

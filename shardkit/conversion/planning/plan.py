@@ -13,7 +13,7 @@ import pyarrow.compute as pc
 
 from shardkit import software
 from shardkit.conversion.inventory.columns import INVENTORY_SCHEMA, features_of
-from shardkit.conversion.inventory.inventory import Inventory
+from shardkit.conversion.inventory.parts import Inventory
 from shardkit.conversion.inventory.table import Column, decisive_columns, fingerprint, plain_type, rows_digest
 from shardkit.conversion.planning.assign_shards import assign_shards, measure_balance, sort_by
 from shardkit.conversion.planning.checks.all_checks import check_relations, collect_findings

@@ -14,12 +14,12 @@ import pyarrow.compute as pc
 
 from shardkit.conversion.inventory import parts
 from shardkit.conversion.inventory.columns import annotation_columns
-from shardkit.conversion.inventory.inventory import Inventory
+from shardkit.conversion.inventory.parts import Inventory
 from shardkit.conversion.inventory.source_files import Thumbnails
 from shardkit.conversion.planning.plan_file import ShardTask
 from shardkit.conversion.staging.kinds import Kind, merged_kind
 from shardkit.conversion.staging.records import refuse_readings
-from shardkit.conversion.staging.staged_part import StagedPart, staged_schema
+from shardkit.conversion.staging.stager import StagedPart, staged_schema
 from shardkit.conversion.writing.inventory_tasks import refuse_too_many
 from shardkit.conversion.writing.output import output_folder as outputs
 from shardkit.conversion.writing.output.finished_shards import FailedShard, FinishedShard

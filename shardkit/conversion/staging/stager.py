@@ -3,39 +3,49 @@
 From then on they are images in ranges of files, like those of an archive. A file's name is a hash of what is in it: a
 bundle that is tried again writes the same file. Millions of images become thousands of files, each written whole or not
 at all. A second file, a part of the inventory, has a row for each image; only its name travels on.
+
+A rerun finds the images that an earlier run staged and neither decodes nor stores them again. It may put other images
+into a bundle, so files are not found by their names; images are, by their contents.
 """
 
 import hashlib
 import json
 from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, field
 from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
 
+import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
-from shardkit import images
+from shardkit import images, naming, software
 from shardkit.archives.uris import uri_of
 from shardkit.conversion.inventory import parts
 from shardkit.conversion.inventory.checking import check_file, rejected_row
-from shardkit.conversion.inventory.columns import MASK_URI, URI, Reject, info_of, place_boxes
+from shardkit.conversion.inventory.columns import (
+    MASK_URI,
+    STAGED_FIELDS,
+    URI,
+    Reject,
+    info_of,
+    inventory_schema,
+    place_boxes,
+)
 from shardkit.conversion.inventory.table import columns_digest
-from shardkit.conversion.staging.kinds import Kind, merged_kind, text_of_checked
+from shardkit.conversion.planning.splits.grouping import digest_prefixes
+from shardkit.conversion.staging.kinds import Kind, columns_of, merged_kind
 from shardkit.conversion.staging.records import Read, RecordRows, refuse_readings
 from shardkit.conversion.staging.rows import GivenRow, RowReader, given_reject, values_of
-from shardkit.conversion.staging.staged_part import (
-    STAGED,
-    StagedBefore,
-    StagedPart,
-    StagingOptions,
-    images_folder,
-    refuse_ended,
-    staged_schema,
-)
-from shardkit.hashing import canonical_json
+from shardkit.dataset.foreign.inferring import LayoutOverrides
+from shardkit.errors import StaleRunError
+from shardkit.hashing import canonical_json, sha256_hex
 from shardkit.sources.columns import (
     CHECKED_FIELDS,
     CONTENT_SHA256,
+    GROUP,
     LAST_CLASS,
+    LISTING_SCHEMA,
     MASK_COLOURS,
     MASK_SHA256,
     NUM_CLIPPED,
@@ -45,13 +55,111 @@ from shardkit.sources.columns import (
 from shardkit.sources.file_names import encodable_path
 from shardkit.sources.listing import BadRecord, Listing
 from shardkit.storage import Folder, os_errors_as
+from shardkit.storage.concurrent_reads import read_many
 from shardkit.storage.retry import retried
 
+STAGED = f"{naming.WORK_FOLDER}/staged"
+_BEGUN = f"{STAGED}/begun"
+_VERSION = 2
+# Each takes about 150 bytes in each worker process. Images beyond are staged again.
+MAX_IMAGES = 1 << 20
 FILE_BYTES = 64 << 20  # 64 MiB of images: held in memory until they are written
 FILE_ROWS = 1 << 14
 # What is known of an image and its mask once both are staged, whatever the row says of them.
-OF_IMAGE = [field.name for field in (PATH, OFFSET, MASK_URI, *CHECKED_FIELDS, MASK_SHA256, LAST_CLASS, NUM_CLIPPED)]
+_OF_IMAGE = [one.name for one in (PATH, OFFSET, MASK_URI, *CHECKED_FIELDS, MASK_SHA256, LAST_CLASS, NUM_CLIPPED)]
 _MASK_BYTES = "mask_bytes"  # of a row's mask, which follows its image in a file that is not written yet; no column
+
+
+def staged_schema(kind: Kind) -> pa.Schema:
+    """Return the columns of staged rows with an annotation of a kind."""
+    return inventory_schema(pa.schema([*LISTING_SCHEMA, GROUP, *columns_of(kind), *STAGED_FIELDS]))
+
+
+class StagedPart(NamedTuple):
+    """A part of the inventory. The others are '' if all of its rows are rejected, `reading` also without records."""
+
+    name: str
+    kind: str  # kind of the annotations
+    reading: str  # which features of records were read; see `GivenRow`
+    key: str
+
+
+@dataclass(frozen=True, slots=True)
+class StagingOptions:
+    """What decides how rows are staged."""
+
+    max_file_bytes: int  # size above which an image or a mask is rejected
+    is_unlabelled: bool = False  # whether rows have no annotation
+    # What the user says about the features of records.
+    features: LayoutOverrides = field(default_factory=LayoutOverrides)
+
+
+def images_folder() -> str:
+    """Return the folder, below the output, of the images that these versions of libraries have checked."""
+    return f"{STAGED}/{sha256_hex(canonical_json([software.versions(), _VERSION]))[:16]}"
+
+
+def begin_staging(output: Folder) -> str:
+    """Create the folder of staged images; each worker process calls this once.
+
+    A worker that an engine has given up and that still runs when the dataset is published must not make it again.
+
+    Return a text that differs once the folder was removed and created again.
+    """
+    output.create()
+    if output.stat(_BEGUN) is None:
+        with output.atomic_write(_BEGUN):
+            pass  # the file is empty
+    return str(output.stat(_BEGUN))
+
+
+def refuse_ended(output: Folder) -> None:
+    """Raise StaleRunError if the output was published or cleared since staging began."""
+    if output.stat(_BEGUN) is None:
+        raise StaleRunError(
+            f"{output.url}/{STAGED}: the folder of staged images was removed, so another run has published or cleared "
+            "this output; if no other pipeline writes into it, run this one again"
+        )
+
+
+class StagedBefore:
+    """The images that were staged before, by content."""
+
+    def __init__(self, output: Folder) -> None:
+        names = parts.part_names(output)
+        tables, num_rows = list[pa.Table](), 0
+        for table in read_many(partial(_read, output), names, parts.READING_THREADS):
+            tables.append(table)
+            num_rows += len(table)
+            if num_rows >= MAX_IMAGES:
+                break
+        self._table = pa.concat_tables(tables, promote_options="permissive") if tables else None
+        contents = [digest_prefixes(table[CONTENT_SHA256.name]) for table in tables]
+        beginnings = np.concatenate([np.zeros(0, np.uint64), *contents])
+        self._order = np.argsort(beginnings, kind="stable")
+        self._beginnings = beginnings[self._order]
+
+    def find(self, content: bytes) -> Iterator[dict[str, Any]]:
+        """Yield what is known of the images with a content; several have different masks."""
+        beginning = np.frombuffer(content, np.uint64, 1)
+        first, end = (int(np.searchsorted(self._beginnings, beginning, side)[0]) for side in ("left", "right"))
+        if self._table is not None and first < end:
+            for row in self._table.take(pa.array(self._order[first:end])).to_pylist():
+                if row[CONTENT_SHA256.name] == content:
+                    yield row
+
+
+def _read(output: Folder, name: str) -> pa.Table:
+    """Return what is known of the images of a part that can be read again; none of a part of another conversion."""
+    table = parts.find_part(output, name)
+    if table is None or URI.name not in table.column_names:
+        return pa.schema([PATH, CONTENT_SHA256]).empty_table()
+    is_read_again = pc.and_(pc.is_valid(table[URI.name]), pc.is_valid(table[CONTENT_SHA256.name]))
+    is_read_again = pc.and_(is_read_again, pc.is_null(table["reason"]))
+    is_stored = pc.fill_null(pc.starts_with(table[PATH.name], f"{images_folder()}/"), fill_value=False)
+    return table.filter(pc.or_(is_stored, is_read_again)).select(
+        [one for one in _OF_IMAGE if one in table.column_names]
+    )
 
 
 class Stager:
@@ -140,7 +248,7 @@ class Stager:
             row |= {PATH.name: None, OFFSET.name: self.num_bytes, MASK_URI.name: None, _MASK_BYTES: len(mask)}
             self._images += [given.image, mask]
             self.num_bytes += len(given.image) + len(mask)
-        self._known[content, mask_content] = {name: row[name] for name in (*OF_IMAGE, _MASK_BYTES) if name in row}
+        self._known[content, mask_content] = {name: row[name] for name in (*_OF_IMAGE, _MASK_BYTES) if name in row}
         return bad_boxes
 
     def _found_before(self, content: bytes, mask_content: bytes | None) -> dict[str, Any] | None:
@@ -190,10 +298,3 @@ class Stager:
 
         retried(write)
         return path
-
-
-def check_row(given: GivenRow) -> tuple[dict[str, Any], str]:
-    """Return the columns that checking a row fills in, and their text for `GivenRow.checked`; or raise BadImage."""
-    row = {"key": given.key, **given.columns}
-    check_file(row, given.image, lambda: given.mask)
-    return row, text_of_checked(row)

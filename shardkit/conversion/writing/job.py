@@ -16,7 +16,7 @@ import pyarrow.compute as pc
 
 from shardkit.conversion.inventory import parts
 from shardkit.conversion.inventory.checking import check_batch, measure_files, num_recovered
-from shardkit.conversion.inventory.inventory import Inventory
+from shardkit.conversion.inventory.parts import Inventory
 from shardkit.conversion.inventory.source_files import Thumbnails
 from shardkit.conversion.planning.plan_file import ShardTask
 from shardkit.conversion.writing.inventory_tasks import (

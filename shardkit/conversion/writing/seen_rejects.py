@@ -16,7 +16,7 @@ import pyarrow.compute as pc
 from shardkit import images
 from shardkit.conversion.inventory import parts
 from shardkit.conversion.inventory.columns import Reject
-from shardkit.conversion.inventory.inventory import Inventory
+from shardkit.conversion.inventory.parts import Inventory
 from shardkit.conversion.inventory.source_files import SourceFiles, image_path, mask_path
 from shardkit.conversion.writing.output import output_folder as outputs
 from shardkit.dataset.index.shards import parse_columns, read_indexes

@@ -24,8 +24,13 @@ from shardkit.conversion.inventory.columns import (
 )
 from shardkit.conversion.inventory.source_files import ReadImage, Row, SourceFiles, read_image, read_mask
 from shardkit.conversion.planning.plan_file import ShardTask, read_shard_rows
-from shardkit.conversion.writing.output.finished_shards import FailedShard, FinishedShard, find_finished_shard
-from shardkit.conversion.writing.output.shard_reports import rejects_path, report
+from shardkit.conversion.writing.output.finished_shards import (
+    FailedShard,
+    FinishedShard,
+    find_finished_shard,
+    rejects_path,
+    report,
+)
 from shardkit.dataset import example, tfrecord
 from shardkit.dataset.features import MASK, NO_LABEL
 from shardkit.dataset.index.file import SCHEMA as INDEX_SCHEMA

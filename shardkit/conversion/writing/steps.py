@@ -15,7 +15,7 @@ import pyarrow as pa
 
 from shardkit import software
 from shardkit.conversion.inventory.columns import Reject, features_of
-from shardkit.conversion.inventory.inventory import Inventory
+from shardkit.conversion.inventory.parts import Inventory
 from shardkit.conversion.planning import plan_file
 from shardkit.conversion.planning.checks.finding import findings_text, refuse_stopping
 from shardkit.conversion.planning.choosing import NothingNewError
@@ -37,8 +37,6 @@ from shardkit.conversion.writing.output.finished_shards import (
     FinishedShard,
     check_finished_shards,
     finished_shards,
-)
-from shardkit.conversion.writing.output.shard_reports import (
     forget_shards_with_rejects,
     late_rejects,
     remove_stale_reports,

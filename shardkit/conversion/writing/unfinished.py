@@ -11,7 +11,7 @@ from typing import Any, Literal
 from shardkit.conversion.inventory import parts
 from shardkit.conversion.planning.plan_file import find_planned
 from shardkit.conversion.writing import inventory_tasks
-from shardkit.conversion.writing.output.shard_reports import REPORTS, LateRejectsCount
+from shardkit.conversion.writing.output.finished_shards import REPORTS, LateRejectsCount
 from shardkit.conversion.writing.reject_limit import counted_rejects
 from shardkit.conversion.writing.step_notes import workers_messages
 from shardkit.naming import MANIFEST, WORK_FOLDER, counted

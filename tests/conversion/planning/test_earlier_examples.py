@@ -5,7 +5,7 @@ from fractions import Fraction
 import pyarrow as pa
 import pytest
 
-from shardkit.conversion.inventory.inventory import Inventory
+from shardkit.conversion.inventory.parts import Inventory
 from shardkit.conversion.planning.choosing import NothingNewError
 from shardkit.conversion.planning.earlier_examples import EARLIER_SCHEMA, EarlierExamples, joined_mask_classes
 from shardkit.conversion.planning.plan import make_plan

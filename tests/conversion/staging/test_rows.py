@@ -9,8 +9,7 @@ import pytest
 
 from shardkit.conversion.staging.records import refuse_readings
 from shardkit.conversion.staging.rows import RowReader, values_of
-from shardkit.conversion.staging.staged_part import StagingOptions, begin_staging
-from shardkit.conversion.staging.stager import Stager
+from shardkit.conversion.staging.stager import Stager, StagingOptions, begin_staging
 from shardkit.dataset.example import bytes_feature, encode, int64_feature
 from shardkit.errors import CallError, DataError
 from shardkit.images import BadImage

@@ -6,8 +6,7 @@ from shardkit import images
 from shardkit.conversion.inventory import parts
 from shardkit.conversion.inventory.columns import INVENTORY_SCHEMA
 from shardkit.conversion.staging import stager as staging
-from shardkit.conversion.staging.staged_part import STAGED, StagedBefore, StagingOptions, begin_staging
-from shardkit.conversion.staging.stager import OF_IMAGE, Stager
+from shardkit.conversion.staging.stager import STAGED, StagedBefore, Stager, StagingOptions, begin_staging
 from shardkit.errors import StaleRunError
 from shardkit.naming import WORK_FOLDER
 from shardkit.sources.listing import Listing
@@ -62,7 +61,7 @@ def test_an_image_under_several_keys_is_stored_once(output):
 def test_a_rerun_in_other_bundles_decodes_and_stores_nothing(output, monkeypatch):
     first = staged(output, ROWS[:10], ROWS[10:])
     found = files(output)
-    before = StagedBefore(output, OF_IMAGE)
+    before = StagedBefore(output)
     checked = []
     monkeypatch.setattr(images, "check_fully", checked.append)
     again = staged(output, ROWS[::-2], ROWS[::2], before=before)
@@ -73,7 +72,7 @@ def test_a_rerun_in_other_bundles_decodes_and_stores_nothing(output, monkeypatch
 def test_parts_of_another_conversion_hold_no_staged_images(output):
     listing = Listing(INVENTORY_SCHEMA, columns=inventory_table(["a", "b"]))
     parts.write_rows(output, parts.part_path("other-2.arrow"), listing.table(), listing)
-    before = StagedBefore(output, OF_IMAGE)
+    before = StagedBefore(output)
     assert len(staged(output, ROWS, before=before)) == len(ROWS)
 
 

@@ -14,9 +14,8 @@ from shardkit import images, naming
 from shardkit.conversion.inventory.columns import Reject
 from shardkit.conversion.planning import plan_file
 from shardkit.conversion.writing import shard as writing
-from shardkit.conversion.writing.output import finished_shards, shard_reports
-from shardkit.conversion.writing.output.finished_shards import FailedShard
-from shardkit.conversion.writing.output.shard_reports import rejects_path
+from shardkit.conversion.writing.output import finished_shards
+from shardkit.conversion.writing.output.finished_shards import FailedShard, rejects_path
 from shardkit.dataset import example, tfrecord
 from shardkit.dataset.index.file import key_hashes, parse_index
 from shardkit.errors import DataError, MachineError
@@ -63,7 +62,7 @@ class Job:
         return finished_shards.find_finished_shard(self.output, task.name, self.plan.digest) is not None
 
     def late_rejects(self):
-        return shard_reports.late_rejects(self.output, self.plan.digest)
+        return finished_shards.late_rejects(self.output, self.plan.digest)
 
     def shards(self):
         """Every file named like a shard or an index."""
@@ -215,11 +214,11 @@ LATE = {
 def test_under_header_check_bad_files_are_late_rejects_and_shrink_their_shard(tmp_path):
     job = Job(tmp_path, LATE, shards=2, check="header")
     (job.source_path / "dog/d.png").unlink()
-    counted = shard_reports.LateRejectsCount(job.output, job.plan.digest)
+    counted = finished_shards.LateRejectsCount(job.output, job.plan.digest)
     assert counted.count() == 0
     assert job.write() == []
-    assert counted.count() == shard_reports.LateRejectsCount(job.output, job.plan.digest).count() == 4
-    assert shard_reports.LateRejectsCount(job.output, "of another plan").count() == 0
+    assert counted.count() == finished_shards.LateRejectsCount(job.output, job.plan.digest).count() == 4
+    assert finished_shards.LateRejectsCount(job.output, "of another plan").count() == 0
     late = {one.key: one for one in job.late_rejects()}
     assert {key: one.reason for key, one in late.items()} == {
         "cat/empty.png": "empty",
@@ -354,16 +353,16 @@ def test_resizing_is_told_in_the_index(tmp_path):
 def test_only_rejects_of_finished_shards_outlive_a_run(job):
     fence, rejects = Fence(job.output, job.token), [Reject(f"{number}", "empty", "it is 猫", 0) for number in range(2)]
     for task, reject in zip(job.tasks, rejects, strict=True):
-        shard_reports.report(task, fence, [reject])
+        finished_shards.report(task, fence, [reject])
     assert job.late_rejects() == rejects
-    shard_reports.remove_stale_reports(job.output, [job.tasks[1].name])
+    finished_shards.remove_stale_reports(job.output, [job.tasks[1].name])
     assert job.late_rejects() == rejects[1:]
 
 
 def test_reports_of_other_plans_and_temporary_files_are_ignored(job):
     task = replace(job.tasks[0], plan_digest="0" * 64)
-    shard_reports.report(task, Fence(job.output, job.token), [Reject("a", "empty", "", 0)])
-    write_tree(job.output_path, {f"{shard_reports.REPORTS}/{TEMPORARY}1-abc": b"to"})
+    finished_shards.report(task, Fence(job.output, job.token), [Reject("a", "empty", "", 0)])
+    write_tree(job.output_path, {f"{finished_shards.REPORTS}/{TEMPORARY}1-abc": b"to"})
     assert job.late_rejects() == []
 
 

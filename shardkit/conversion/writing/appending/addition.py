@@ -8,7 +8,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from shardkit.conversion.inventory.inventory import Inventory
+from shardkit.conversion.inventory.parts import Inventory
 from shardkit.conversion.inventory.table import fingerprint
 from shardkit.conversion.planning.choosing import planned_table
 from shardkit.conversion.planning.earlier_examples import EARLIER_SCHEMA, EarlierExamples, rows_with

@@ -4,11 +4,11 @@ from pathlib import Path
 import pytest
 
 from shardkit import software
-from shardkit.conversion.inventory.inventory import Inventory
+from shardkit.conversion.inventory.parts import Inventory
 from shardkit.conversion.planning.plan import known_description, make_plan
 from shardkit.conversion.planning.plan_file import find_planned
 from shardkit.conversion.writing.output import output_folder as outputs
-from shardkit.conversion.writing.output.shard_reports import rejects_path
+from shardkit.conversion.writing.output.finished_shards import rejects_path
 from shardkit.errors import CallError, DataError, ManifestError
 from shardkit.naming import RUN_LOG, ShardName
 from shardkit.options.groups import ConvertOptions
