@@ -9,8 +9,9 @@ from apache_beam.metrics import Metrics
 from shardkit.beam.counters import NAMESPACE, REJECTS, tagged_rejects
 from shardkit.beam.elements import CheckedExamples, Example, Reject, typed
 from shardkit.conversion.arguments import read_arguments
+from shardkit.conversion.inventory.checking import check_file
+from shardkit.conversion.staging.kinds import text_of_checked
 from shardkit.conversion.staging.rows import RowReader, values_of
-from shardkit.conversion.staging.stager import check_row
 from shardkit.image_limits import MAX_FILE_BYTES
 from shardkit.images import BadImage
 from shardkit.sources.columns import CONTENT_SHA256, PERCEPTUAL_HASH
@@ -68,7 +69,8 @@ class _Check(beam.DoFn):  # type: ignore[misc] # Beam is untyped
         try:
             given = self._reader.read(values)
             num_bytes = len(given.image)
-            row, text = check_row(given)
+            row = {"key": given.key, **given.columns}
+            check_file(row, given.image, lambda: given.mask)
         except (BadRecord, BadImage) as error:
             yield from tagged_rejects([Reject(key, error.reason, str(error), num_bytes)])
             return
@@ -77,4 +79,4 @@ class _Check(beam.DoFn):  # type: ignore[misc] # Beam is untyped
         facts = {name: row[name] for name in ("format", "width", "height")}
         for name, field in (("sha256", CONTENT_SHA256), ("perceptual_hash", PERCEPTUAL_HASH)):
             facts[name] = row[field.name].hex() if row.get(field.name) is not None else None
-        yield Example(**values)._replace(num_bytes=num_bytes, checked=text, **facts)
+        yield Example(**values)._replace(num_bytes=num_bytes, checked=text_of_checked(row), **facts)

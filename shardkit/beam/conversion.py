@@ -15,7 +15,7 @@ from shardkit.beam.arguments import read_given
 from shardkit.beam.counters import count_in_beam
 from shardkit.beam.options import RunnerConfig
 from shardkit.beam.progress import run_with_progress, submit
-from shardkit.beam.write_dataset import each, merge_many_parts, write_shards, written_dataset
+from shardkit.beam.write_dataset import each, write_shards, written_dataset
 from shardkit.conversion.option_values import absolute_location, conversion_values, location, source_locations
 from shardkit.conversion.writing.conversion import Conversion
 from shardkit.conversion.writing.inventory_tasks import Batch, NamedPart, PartGroup
@@ -108,12 +108,12 @@ def _draw(_: None) -> str:
 
 def convert_task(tasks: Any) -> Any:
     """One `ConversionTask` to what is there once its dataset is published, or it has failed and a driver tells why."""
-    taken, merged = take_inventory(tasks)
-    return write_shards(taken, beam.pvalue.AsSingleton(taken), merged)
+    taken = take_inventory(tasks)
+    return write_shards(taken, beam.pvalue.AsSingleton(taken))
 
 
-def take_inventory(tasks: Any) -> tuple[Any, Any]:
-    """One task to itself once all images of its source are checked, and a side input that waits for merged parts.
+def take_inventory(tasks: Any) -> Any:
+    """One task to itself once all images of its source are checked.
 
     Reshuffle gives each of 4 workers 4 of 16 batches or shards, on Flink by a rebalance. Grouping by a key would give
     them 2, 8, 4 and 2, because it hashes the keys. Without it, the worker that lists a folder would check all of it.
@@ -133,8 +133,7 @@ def take_inventory(tasks: Any) -> tuple[Any, Any]:
         | "SpreadBatches" >> beam.Reshuffle()  # Batch
         | "CheckImages" >> beam.FlatMap(_check, task, beam.pvalue.AsSingleton(proved))  # NamedPart
     )
-    taken = alone | "KeepNames" >> beam.Map(InventoryTask.keep_names, beam.pvalue.AsIter(names))  # the task
-    return taken, merge_many_parts(taken, task)
+    return alone | "KeepNames" >> beam.Map(InventoryTask.keep_names, beam.pvalue.AsIter(names))  # the task
 
 
 def _groups(task: InventoryTask) -> Sequence[tuple[int, PartGroup]]:

@@ -22,10 +22,9 @@ from shardkit.conversion.option_values import location, option_values
 from shardkit.conversion.planning.plan_file import ShardTask
 from shardkit.conversion.staging.rows import refuse_unknown_fields
 from shardkit.conversion.staging.staged_conversion import ReadSource, StagedConversion
-from shardkit.conversion.staging.staged_part import StagedBefore, StagedPart, StagingOptions, begin_staging
-from shardkit.conversion.staging.stager import OF_IMAGE, Stager
+from shardkit.conversion.staging.stager import StagedBefore, StagedPart, Stager, StagingOptions, begin_staging
 from shardkit.conversion.writing.output import output_folder as outputs
-from shardkit.conversion.writing.output.finished_shards import FinishedShard
+from shardkit.conversion.writing.output.finished_shards import FailedShard, FinishedShard
 from shardkit.conversion.writing.reject_limit import DEFAULT_MAX_REJECTED, RejectLimit
 from shardkit.dataset.foreign.inferring import LayoutOverrides
 from shardkit.dataset.manifest import read_manifest
@@ -46,10 +45,10 @@ class WriteDataset(beam.PTransform):  # type: ignore[misc] # Beam is untyped
     the same shards as `shardkit.convert` makes of these images under these keys, in any order, in any bundles, and
     after retries.
 
-    Each bundle checks its images. Those that are given as bytes it brings into the form in which they are stored, and
-    appends them to files below the output; those with a URI are read there again. Only rows without images go on, to
-    one plan, and the writers of the shards read the files. So a group of any size is no trouble. A run that failed is
-    continued by running the pipeline again; checked images are not decoded again, finished shards not written again.
+    Each bundle checks its images, and appends those that are given as bytes to files below the output. Only rows
+    without images go on, to one plan, and the writers of the shards read the images again, from these files or by their
+    URIs. So a group of any size is no trouble. A run that failed is continued by running the pipeline again; checked
+    images are not decoded again, finished shards not written again.
 
     Equal rows of one key are one example; different ones are refused. With `with_error_handler`, what is rejected also
     goes to a handler. If more is rejected than `max_rejected` allows, nothing is published, and the pipeline fails.
@@ -66,7 +65,7 @@ class WriteDataset(beam.PTransform):  # type: ignore[misc] # Beam is untyped
             rejects: What `ReadImages` has rejected, a PCollection: then it is part of the dataset's rejects.
             **options: Those of `shardkit.convert` that do not say how a source is read, by their names or in their
                 groups: ``splits="80/20"``, ``resize=256``, ``stored=Stored(resize=256)``. ``check="header"`` is
-                refused, and ``bit_depth="scale=auto"`` needs images with a URI.
+                refused.
 
         Raises:
             CallError: One is wrong, or two do not go together.
@@ -85,7 +84,6 @@ class WriteDataset(beam.PTransform):  # type: ignore[misc] # Beam is untyped
         self._limit = RejectLimit.parse(read.get("max_rejected", DEFAULT_MAX_REJECTED))
         source_options, self._options = option_values(read)
         self._staging = StagingOptions(
-            self._options.stored,
             self._options.max_file_size,
             is_unlabelled=unlabelled,
             features=LayoutOverrides(
@@ -94,7 +92,6 @@ class WriteDataset(beam.PTransform):  # type: ignore[misc] # Beam is untyped
                 classes=source_options.classes,
                 unlabelled=unlabelled,
             ),
-            thumbnails=self._options.dedupe == "drop",
         )
 
     def with_error_handler(self, error_handler: ErrorHandler | None) -> "WriteDataset":
@@ -138,7 +135,7 @@ class WriteDataset(beam.PTransform):  # type: ignore[misc] # Beam is untyped
             | "KeepParts" >> beam.Reshuffle()  # StagedConversion; the same when a later step is repeated
         )
         task = beam.pvalue.AsSingleton(gathered | "WithoutParts" >> beam.Map(_without_parts))  # StagedConversion
-        published = write_shards(gathered, task, merge_many_parts(gathered, task))
+        published = write_shards(gathered, task)
         dataset = written_dataset(published, self._output_url)
         if self._error_handler is not None:
             self._error_handler.add_error_pcollection(dataset.rejects)
@@ -164,7 +161,7 @@ class StageImages(beam.DoFn):  # type: ignore[misc] # Beam is untyped
             outputs.refuse_foreign(self._output)
             begun = begin_staging(self._output)
             # A process may run a pipeline again, and publishing has removed the images of the first run.
-            find_staged = partial(StagedBefore, self._output, self._options.folder, OF_IMAGE)
+            find_staged = partial(StagedBefore, self._output)
             self._before = self._shared.acquire(find_staged, tag=begun)  # a retried bundle finds its own images, too
 
     def start_bundle(self) -> None:
@@ -240,31 +237,17 @@ def _without_parts(conversion: StagedConversion) -> StagedConversion:
     return replace(conversion, staged=())
 
 
-def merge_many_parts(taken: Any, task: Any) -> Any:
-    """One task whose images are checked to a side input that is there once its parts, if they are many, are merged.
+def write_shards(taken: Any, task: Any) -> Any:
+    """One task whose images are checked to what is there once its dataset is published.
 
-    `task` is the same as a side input, without what is large.
-    """
-    merged = (
-        taken
-        | "FindManyParts" >> beam.FlatMap(_runs_to_merge)  # [name of a part]
-        | "SpreadManyParts" >> beam.Reshuffle()  # [name of a part]
-        | "MergeParts" >> beam.FlatMap(each, task, "merge")  # nothing
-    )
-    return beam.pvalue.AsIter(merged)
-
-
-def write_shards(taken: Any, task: Any, merged: Any) -> Any:
-    """One task whose images are checked to what is there once its dataset is published; see `merge_many_parts`.
-
-    A step that needs all results of another one takes them as a side input, with the task as its only element: a
-    combine is ten more steps, and makes them one element.
+    `task` is the same as a side input, without what is large. A step that needs all results of another one takes them
+    as a side input, with the task as its only element: a combine is ten more steps, and makes them one element.
     """
     written = (
         taken
-        | "PlanShards" >> beam.FlatMap(_plan, merged)  # ShardTask
+        | "PlanShards" >> beam.FlatMap(_plan)  # ShardTask
         | "SpreadShards" >> beam.Reshuffle()  # ShardTask
-        | "WriteShards" >> beam.FlatMap(each, task, "write").with_output_types(FinishedShard)  # FinishedShard
+        | "WriteShards" >> beam.FlatMap(each, task, "write").with_output_types(FinishedShard | FailedShard)
     )
     return taken | "Publish" >> beam.Map(_publish, beam.pvalue.AsIter(written))  # None
 
@@ -275,15 +258,10 @@ def each(item: Any, task: Any, step: str) -> Iterator[Any]:
     yield from task.call(getattr(task, step), item)
 
 
-def _runs_to_merge(task: Any) -> Iterable[list[str]]:
-    yield from task.runs_to_merge()
-
-
-def _plan(task: Any, merged: Iterable[Any]) -> Iterator[ShardTask]:
-    del merged  # nothing, once all parts are merged
+def _plan(task: Any) -> Iterator[ShardTask]:
     count_in_beam()
     yield from task.plan()
 
 
-def _publish(task: Any, written: Iterable[FinishedShard]) -> None:
+def _publish(task: Any, written: Iterable[FinishedShard | FailedShard]) -> None:
     task.publish(written)

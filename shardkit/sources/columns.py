@@ -93,8 +93,6 @@ CHECKED_FIELDS = [
     PERCEPTUAL_HASH,
     pa.field("content_crc32c", pa.int64()),  # lets the writer check cheaply that the file has not changed
 ]
-# Only with `dedupe=drop`: small grey pictures, see images.
-THUMBNAIL = pa.field("thumbnail", pa.binary(1024))
 MASK_SHA256 = pa.field("mask_sha256", pa.binary(32))  # only in layouts with masks
 NUM_CLIPPED = pa.field("num_clipped", pa.int32())  # only in layouts with boxes: those that reach beyond the image
 LAST_CLASS = pa.field("last_class", pa.int32())  # likewise: the mask's greatest class number, -1 if it has no class

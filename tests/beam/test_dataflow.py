@@ -6,7 +6,7 @@ import pytest
 
 from shardkit.beam.conversion import BeamExecutor
 from shardkit.beam.options import runner_config
-from shardkit.conversion.inventory.inventory import Inventory
+from shardkit.conversion.inventory.parts import Inventory
 from shardkit.conversion.planning import plan_file
 from shardkit.conversion.planning.plan import make_plan
 from shardkit.conversion.writing.job import InventoryTask

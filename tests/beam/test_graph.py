@@ -2,7 +2,6 @@
 
 import builtins
 import itertools
-import json
 import os
 import threading
 from collections import Counter
@@ -105,7 +104,7 @@ def test_the_graph_of_the_inventory_grows_with_folders_and_not_with_files(tmp_pa
     for num_files in (2, 500):
         files = {f"{'a' if i else 'b'}/{i}.png": b"" for i in range(num_files)}
         task = task_of(write_tree(tmp_path / str(num_files).zfill(3), files), tmp_path / "out")
-        sizes.append(graph_bytes(made(take_inventory, task)[0]))
+        sizes.append(graph_bytes(made(take_inventory, task)))
     assert abs(sizes[1] - sizes[0]) < 100
     assert sizes[1] < 150_000  # Dataflow takes 10 MB
 
@@ -115,11 +114,11 @@ def num_reshuffles(pcoll):
     return sum(one.spec.urn == "beam:transform:reshuffle:v1" for one in transforms)
 
 
-def test_groups_batches_many_parts_and_shards_are_rebalanced(tmp_path):
+def test_groups_batches_and_shards_are_rebalanced(tmp_path):
     # Grouping hashes the keys: 4 workers got 2, 8, 4 and 2 of 16 shards. See tests/engines for what they get.
     task = task_of(write_tree(tmp_path / "source", {"a/1.png": b"", "b/2.png": b""}), tmp_path / "out")
-    assert num_reshuffles(made(take_inventory, task)[0]) == 3
-    assert num_reshuffles(made(convert_task, task)) == 4
+    assert num_reshuffles(made(take_inventory, task)) == 2
+    assert num_reshuffles(made(convert_task, task)) == 3
     assert num_reshuffles(made(lambda items: work_on_each(items, "Work", print), task)) == 1
 
 
@@ -234,8 +233,6 @@ def test_errors_of_many_shards_are_one_sentence_and_a_number(photographs, monkey
     result = call("convert", photographs, tmp_path / "out", "--shards", "4")
     assert result.exit_code == 1
     assert result.stderr.splitlines()[1:] == ["Error: photograph.jpg: is a drawing (4 shards failed in all)"]
-    reports = [json.loads(path.read_text()) for path in (tmp_path / "out" / ".shardkit" / "shards").iterdir()]
-    assert [report["exit_code"] for report in reports] == [1] * 4
     monkeypatch.undo()
     assert call("convert", photographs, tmp_path / "out", "--shards", "4").exit_code == 0, "nothing of it is kept"
     assert pa.__version__ in (tmp_path / "out" / "manifest.json").read_text()

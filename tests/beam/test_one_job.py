@@ -1,19 +1,17 @@
 """A conversion on an engine is one job; whatever ends it reaches the user as it does without an engine."""
 
 import importlib
-import os
 import re
 
 import pytest
 
 from shardkit.beam import conversion as wiring
-from shardkit.conversion.inventory import parts
 from shardkit.conversion.inventory.source_files import SourceFiles
 from shardkit.conversion.writing import inventory_tasks, steps
 from shardkit.conversion.writing.output import finished_shards
 from shardkit.errors import MachineError
 from shardkit.host import Host
-from shardkit.testing import digests_of, picture, write_class_folders
+from shardkit.testing import digests_of, write_class_folders
 
 from ..cli.calling import IN_PROCESS_RUNNER, call, convert
 from .crashing import nothing_left
@@ -84,45 +82,6 @@ def test_what_refuses_it_is_the_same_sentence_with_the_same_exit_code(words, cod
     assert threads[1] == str(code)
     assert engine == threads
     assert not (tmp_path / "engine" / "out" / "manifest.json").exists()
-
-
-@pytest.fixture
-def merges(monkeypatch):
-    """Workers merge more than two parts, into files of ten rows; whenever parts are read, their names."""
-    read, found = parts.read_parts, []
-
-    def noting(output, names):
-        found.append(list(names))
-        return read(output, names)
-
-    monkeypatch.setattr(parts, "MERGED_ABOVE", 2)
-    monkeypatch.setattr(parts, "MERGED_ROWS", 10)
-    monkeypatch.setattr(parts, "read_parts", noting)
-    return found
-
-
-@pytest.mark.slow  # of rows: test_write_dataset
-def test_the_workers_merge_many_parts_once_and_the_dataset_is_the_same(merges, tmp_path):
-    root = write_class_folders(tmp_path / "source", {"ant": 9, "bee": 1, "cat": 9})
-    image, good = root / "cat" / "003.png", picture(28)
-    image.write_bytes(bytes(len(good)))
-    time_ns = image.stat().st_mtime_ns
-    words, strictly = (root, tmp_path / "out", IN_PROCESS_RUNNER, "--shards", "3"), ("--max-rejected", "0")
-    merged = tmp_path / "out" / parts.MERGED
-    for _ in range(2):
-        convert(*words, *strictly, exit_code=1)
-        assert len(merges) == len(list(merged.iterdir())) == 2  # the second run finds both files
-    image.write_bytes(good)
-    os.utime(image, ns=(time_ns, time_ns))
-    convert(*words)
-    assert len(merges) == 4  # a part was written again, and so all files
-    merges.clear()
-    convert(root, tmp_path / "threads", "--shards", "3")
-    assert len(merges) == 1  # threads read all parts, once
-    merges.clear()
-    assert call("plan", root, IN_PROCESS_RUNNER, "--shards", "3").exit_code == 0
-    assert len(merges) == 2  # the workers read the parts of the two merged files
-    assert digests_of(tmp_path / "out") == digests_of(tmp_path / "threads")
 
 
 def test_an_append_that_has_nothing_to_add_says_so(photographs, tmp_path):

@@ -53,7 +53,7 @@ def test_what_is_read_and_written_has_every_byte_of_convert(name, tmp_path):
 
 @pytest.mark.parametrize("name", ["masks", "folders.zip"])
 def test_an_image_with_a_uri_is_not_stored_before_its_shard_is_written(name, tmp_path, monkeypatch):
-    monkeypatch.setattr(Stager, "_store", lambda *_: pytest.fail("stored"))
+    monkeypatch.setattr(Stager, "_write_images", lambda *_: pytest.fail("stored"))
     options = {"shards": 2, "name": "photos", "stored": Stored(resize=16)}
     write(SAMPLE_DATA / name, tmp_path / "written", **options)
     shardkit.convert(SAMPLE_DATA / name, tmp_path / "converted", **options)

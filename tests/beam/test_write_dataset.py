@@ -21,11 +21,8 @@ from PIL import Image
 import shardkit
 from shardkit import images, testing
 from shardkit.beam import Box, ConvertImages, Example, PublishedDataset, WriteDataset, WrittenShard, arguments
-from shardkit.conversion.inventory import parts
-from shardkit.conversion.staging import stager
 from shardkit.conversion.staging.staged_conversion import StagedConversion
-from shardkit.conversion.staging.staged_part import begin_staging
-from shardkit.conversion.staging.stager import Stager
+from shardkit.conversion.staging.stager import Stager, begin_staging
 from shardkit.dataset import tfrecord
 from shardkit.errors import CallError, DataError
 from shardkit.options.definition import OPTIONS as OPTIONS_OF_CONVERT
@@ -202,17 +199,6 @@ def test_convert_does_not_go_on_with_the_shards_of_rows(rows, tmp_path, monkeypa
         shardkit.convert(source, tmp_path / "out", **OPTIONS)
 
 
-def test_the_workers_merge_many_parts_and_the_dataset_is_the_same(rows, written, tmp_path, monkeypatch):
-    read, found = parts.read_parts, []
-    monkeypatch.setattr(stager, "FILE_ROWS", 6)
-    monkeypatch.setattr(parts, "MERGED_ABOVE", 2)
-    monkeypatch.setattr(parts, "MERGED_ROWS", 10)
-    monkeypatch.setattr(parts, "read_parts", lambda *given: found.append(given[1]) or read(*given))
-    write(tmp_path / "out", rows, **OPTIONS)
-    assert list(map(len, found)) == [2, 2], "only workers read parts, each those of its merged file"
-    assert digests_of(tmp_path / "out") == digests_of(written[0])
-
-
 def test_any_bundles_any_order_and_repeated_rows_give_the_same_files(rows, written, tmp_path):
     shuffled = [rows[i] for i in np.random.default_rng(0).permutation(len(rows))]
     write(tmp_path / "out", shuffled[:5], shuffled[5:6], shuffled[6:] + shuffled[:8], **OPTIONS)
@@ -371,9 +357,14 @@ def test_a_narrow_range_of_16_bits_fails_the_pipeline_until_it_is_mapped(tmp_pat
     rows = [Example(f"{i}.png", one, label="ab"[i % 2]) for i, one in enumerate(pictures)]
     with pytest.raises(Exception, match=r"the high 8 bits would keep 16 levels of 256") as stopped:
         write(tmp_path / "out", rows)
-    assert "scale=auto" not in str(stopped.value)  # each image is stored before the range is known
-    with pytest.raises(Exception, match=r"bit_depth='scale=auto' needs all images, .*; give `uri` in place of `image`"):
-        write(tmp_path / "out", rows, bit_depth="scale=auto")
+    assert "scale=auto" in str(stopped.value)
+    write(tmp_path / "auto", rows, bit_depth="scale=auto")
+    low, high = (end(map(end, (one.ravel() for one in arrays))) for end in (min, max))
+    write(tmp_path / "range", rows, bit_depth=f"scale={low}:{high}")
+    images_of = [
+        [shardkit.open(tmp_path / name, "train")[row.key]["image"] for row in rows] for name in ("auto", "range")
+    ]
+    assert images_of[0] == images_of[1]
     write(tmp_path / "out", rows, stored=Stored(bit_depth="scale=0:4095"))
     stored = shardkit.open(tmp_path / "out", "train")["0.png"]["image"]
     assert np.array_equal(np.asarray(Image.open(io.BytesIO(stored))), np.rint(arrays[0] * 255.0 / 4095))

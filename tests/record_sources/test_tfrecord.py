@@ -8,7 +8,7 @@ import pytest
 from PIL import Image
 
 from shardkit import testing
-from shardkit.conversion.inventory.inventory import Inventory
+from shardkit.conversion.inventory.parts import Inventory
 from shardkit.errors import CallError, DataError
 from shardkit.sources.given_files import pattern_refusal
 from shardkit.sources.listing import Listing

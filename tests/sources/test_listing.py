@@ -63,6 +63,13 @@ def test_listings_are_put_together_as_columns_up_to_their_rows_or_bytes():
     assert [key for one in found for key in one.table()["key"].to_pylist()] == [f"{i:03d}.png" for i in range(8)]
 
 
+def test_batches_of_many_rows_grow_and_none_is_more_than_a_small_part_of_those_before():
+    found = [len(one.table()) for one in merge_listings((Listing(rows=[row(i)] * 128) for i in range(4000)), 64)]
+    assert sum(found) == 128 * 4000
+    assert (found[0], found[-2], len(found)) == (128, 2048, 405)
+    assert all(size <= 128 + sum(found[:at]) / 64 for at, size in enumerate(found))
+
+
 def test_parts_of_a_source_that_name_a_class_number_differently_are_not_put_together():
     small = [Listing(rows=[row(i)], classes={7: name}) for i, name in enumerate(["cat", "dog"])]
     with pytest.raises(DataError, match="category 7 is 'cat' in one file of the source and 'dog' in another"):

@@ -36,7 +36,6 @@ from shardkit.sources.columns import (
     OBJECTS,
     PATH,
     PERCEPTUAL_HASH,
-    THUMBNAIL,
     UNMEASURED,
 )
 from shardkit.sources.listing import Listing
@@ -45,24 +44,30 @@ from shardkit.storage import Folder
 from shardkit.storage.retry import retried
 
 _BATCH_BYTES = 8 << 20  # 8 MiB of columns: about 100,000 boxes, which take ten times as much while they are checked
+_BATCHES_BEFORE = 64  # a batch is at most such a part of the rows before it
+_MOST_ROWS = 1 << 11  # that a batch grows to: a core decodes them in some ten seconds
 _OF_CONTENTS = {CONTENT_SHA256.name, MASK_SHA256.name, OBJECTS}
 
 
 def merge_listings(listings: Iterable[Listing], batch_rows: int) -> Iterator[Listing]:
-    """Merge listings, as columns, until each has `batch_rows` rows or 8 MiB.
+    """Merge listings, as columns, until each has `batch_rows` rows or 8 MiB; more where many rows came before.
 
     A Beam element and a temporary file for each of a thousand folders of ten images would cost more than the listing.
+    Of a billion images, files of 128 rows are 7.8 million, which one worker would read for hours; so the batches of a
+    large source grow, and those of all workers still end at about the same time.
     """
     waiting: list[Listing] = []
-    num_rows = num_bytes = 0
+    num_rows = num_bytes = num_before = 0
     for listing in listings:
         # As columns: a million boxes as Python objects took 19 GB between two steps of a pipeline.
         table = listing.table()
         waiting.append(replace(listing, rows=[], columns=table))
         num_rows += len(table)
         num_bytes += table.nbytes
-        if num_rows >= batch_rows or num_bytes >= _BATCH_BYTES:
+        wanted = max(batch_rows, min(num_before // _BATCHES_BEFORE, _MOST_ROWS))
+        if num_rows >= wanted or num_bytes >= _BATCH_BYTES:
             yield _merged(waiting)
+            num_before += num_rows
             waiting, num_rows, num_bytes = [], 0, 0
     if waiting:
         yield _merged(waiting)
@@ -132,14 +137,7 @@ def _with_columns(table: pa.Table, columns: dict[str, list[Any]]) -> pa.Table:
     return table
 
 
-def check_batch(
-    folder: Folder,
-    table: pa.Table,
-    check: Check,
-    max_file_bytes: int = MAX_FILE_BYTES,
-    *,
-    thumbnails: bool = False,
-) -> pa.Table:
+def check_batch(folder: Folder, table: pa.Table, check: Check, max_file_bytes: int = MAX_FILE_BYTES) -> pa.Table:
     """Return the inventory of a measured listing.
 
     ``decode`` reads, hashes and decodes every file and places boxes on the upright image. A box outside the image
@@ -149,13 +147,11 @@ def check_batch(
     with_records = are_records(table.schema)
     if check == "header":
         return _unread_records(table) if with_records else _unread_files(table)
-    check_row, schema = check_file, inventory_schema(table.schema, thumbnails=thumbnails)
+    check_row, schema = check_file, inventory_schema(table.schema)
     unread = pc.is_null(table["reason"])
     if with_records:
-        check_row = _check_record
-        schema = table.schema.append(THUMBNAIL) if thumbnails else table.schema
-        if not thumbnails:
-            unread = pc.and_(unread, pc.or_(pc.is_null(table[FORMAT.name]), pc.is_null(table[HAS_GPS.name])))
+        check_row, schema = _check_record, table.schema
+        unread = pc.and_(unread, pc.or_(pc.is_null(table[FORMAT.name]), pc.is_null(table[HAS_GPS.name])))
         if not pc.any(unread).as_py():
             return table
     files = SourceFiles(folder, max_file_bytes)
@@ -164,7 +160,7 @@ def check_batch(
         if is_unread:
             try:
                 image = files.image(row)
-                rejected += check_row(row, image.data, partial(files.mask, row, image), thumbnails=thumbnails)
+                rejected += check_row(row, image.data, partial(files.mask, row, image))
             except images.BadImage as error:
                 row |= {"reason": error.reason, "message": str(error)}
         if row["reason"] == UNREADABLE:
@@ -192,9 +188,7 @@ def _unread_records(table: pa.Table) -> pa.Table:
     return _replaced(_replaced(table, RAW_SHA256, raw), CONTENT_SHA256, unknown)
 
 
-def check_file(
-    row: dict[str, Any], image: bytes, read_mask: Callable[[], bytes | None], *, thumbnails: bool = False
-) -> list[dict[str, Any]]:
+def check_file(row: dict[str, Any], image: bytes, read_mask: Callable[[], bytes | None]) -> list[dict[str, Any]]:
     """Fill in the columns of one file, or raise BadImage; return a row for each bad annotation.
 
     `read_mask` gives None without masks.
@@ -205,8 +199,6 @@ def check_file(
         CONTENT_SHA256.name: hashlib.sha256(image).digest(),
         "content_crc32c": google_crc32c.value(image),
     }
-    if thumbnails:
-        row[THUMBNAIL.name] = images.thumbnail(image, info)
     if (mask := read_mask()) is not None:
         mask_info = images.check_mask(mask, row.get(MASK_COLOURS.name))
         mask_orientation(mask_info, info)
@@ -214,13 +206,9 @@ def check_file(
     return place_boxes(row, info)
 
 
-def _check_record(
-    row: dict[str, Any], image: bytes, read_mask: Callable[[], bytes | None], *, thumbnails: bool = False
-) -> list[dict[str, Any]]:
+def _check_record(row: dict[str, Any], image: bytes, read_mask: Callable[[], bytes | None]) -> list[dict[str, Any]]:
     """Fill in the columns of one record; see `check_file`."""
     row[HAS_GPS.name] = has_gps(image)
-    if thumbnails:
-        row[THUMBNAIL.name] = images.thumbnail(image, images.inspect(image))
     if row[FORMAT.name] is not None:
         return []
     info = _check_image(row, image)

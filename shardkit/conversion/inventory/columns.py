@@ -24,7 +24,6 @@ from shardkit.sources.columns import (
     OBJECTS,
     OFFSET,
     PATH,
-    THUMBNAIL,
     UNLABELLED,
 )
 
@@ -38,24 +37,11 @@ REJECTED_SCHEMA = pa.schema(
         pa.field("source_bytes", pa.int64(), nullable=False),
     ]
 )
-# An image of a PCollection that has a URI is read again there. One that is given as bytes is normalised when it passes
-# by, and its stored form is appended to a file of many images. All other columns are of the image as it was given.
-STORED = pa.field(
-    "stored",  # the stored form, at PATH and OFFSET
-    pa.struct(
-        [
-            pa.field("num_bytes", pa.int64()),
-            pa.field("mask_bytes", pa.int64()),  # of the mask, which follows the image; 0 without masks
-            pa.field("crc32c", pa.int64()),  # of both
-            pa.field("width", pa.int32()),
-            pa.field("height", pa.int32()),
-            pa.field("changes", pa.list_(pa.string())),  # see NormalisedImage
-        ]
-    ),
-)
+# An image of a PCollection that has a URI is read again there. One that is given as bytes is appended to a file of many
+# images, and read again at PATH and OFFSET.
 URI = pa.field("uri", pa.string())
 MASK_URI = pa.field("mask_uri", pa.string())  # of its mask
-STAGED_FIELDS = [PATH, OFFSET, STORED, URI, MASK_URI]
+STAGED_FIELDS = [PATH, OFFSET, URI, MASK_URI]
 LABEL_NAMES, TARGET, MASK_PATH = "label_names", "target", "mask_path"
 _NOT_STORED = {"bbox", "label_name", "name"}  # fields of an object that are stored under other names or not at all
 # Names that a carried column must not take.
@@ -79,12 +65,11 @@ def info_of(row: Mapping[str, Any]) -> ImageInfo:
     return ImageInfo(row["format"], row["width"], row["height"], row["orientation"], changes)
 
 
-def inventory_schema(listing_schema: pa.Schema, *, thumbnails: bool = False) -> pa.Schema:
+def inventory_schema(listing_schema: pa.Schema) -> pa.Schema:
     """Return the columns of a source's inventory: those of its listings, and the results of checking."""
     masks = [MASK_SHA256, LAST_CLASS] if MASK_PATH in listing_schema.names else []
     boxes = [NUM_CLIPPED] if OBJECTS in listing_schema.names else []
-    pictures = [THUMBNAIL] if thumbnails else []
-    more = [field for field in (*CHECKED_FIELDS, *masks, *boxes, *pictures) if field.name not in listing_schema.names]
+    more = [field for field in (*CHECKED_FIELDS, *masks, *boxes) if field.name not in listing_schema.names]
     return pa.schema([*listing_schema, *more])
 
 

@@ -2,16 +2,12 @@
 
 A part's name is a hash of its listing, so a conversion that resumes after an interruption finds the parts of unchanged
 files and does not decode them again.
-
-A billion images leave 7.8 million parts, which one worker would read for hours. So the workers of an engine merge many
-small parts to files of about a million rows. The parts stay for the next run. A merged file's name is a hash of the
-names of its parts, so it is found again while they are.
 """
 
 import hashlib
 import json
 import platform
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -21,6 +17,7 @@ import pyarrow.compute as pc
 
 from shardkit import naming, software
 from shardkit.conversion.inventory.columns import INVENTORY_SCHEMA
+from shardkit.conversion.inventory.source_files import Thumbnails
 from shardkit.conversion.inventory.table import (
     columns_digest,
     compact,
@@ -29,11 +26,12 @@ from shardkit.conversion.inventory.table import (
     ordered_by_key,
     release_unused,
 )
-from shardkit.hashing import canonical_json, sha256_hex
+from shardkit.hashing import canonical_json
 from shardkit.image_limits import MAX_FILE_BYTES
 from shardkit.options.values import Check
-from shardkit.sources.columns import CONTENT_SHA256, THUMBNAIL
-from shardkit.sources.listing import Listing
+from shardkit.sources.claim import Claim, UsedFile
+from shardkit.sources.listing import Listing, Source
+from shardkit.sources.readings.values import Reading
 from shardkit.storage import Folder
 from shardkit.storage.concurrent_reads import read_many
 from shardkit.storage.retry import retried
@@ -42,32 +40,19 @@ PARTS = f"{naming.WORK_FOLDER}/inventory"
 _ENDING = ".arrow"
 _TOTALS_KEY = b"shardkit.facts"
 _HOST_KEY = b"shardkit.host"  # that checked the part, for errors
-READING_THREADS = 32  # an object store takes 50 ms for a part, and 10 million images have 78,000 of them
+READING_THREADS = 32  # an object store takes 50 ms for a part, and 10 million images have up to 32,000 of them
 # That become one table in memory. Each has as many mappings as columns, and Linux allows a process 65,530.
 BLOCK_ROWS = 1 << 18
 _PART_VERSION = b"6"
-MERGED = f"{naming.WORK_FOLDER}/merged-inventory"
-MERGED_ROWS = 1 << 20  # of a file: 0.3 GiB of memory for the worker that merges them
-# Planning reads so many parts from a store in 13 s: 50 ms each, 32 at once. A million decoded images have 8,000 parts.
-MERGED_ABOVE = 1 << 13
-_READING_THREADS = 2  # of files with so many rows: 4 of them are ahead of the one that is added
 
 
-def part_name(
-    table: pa.Table,
-    listing: Listing,
-    check: Check,
-    max_file_bytes: int = MAX_FILE_BYTES,
-    *,
-    thumbnails: bool = False,
-) -> str:
+def part_name(table: pa.Table, listing: Listing, check: Check, max_file_bytes: int = MAX_FILE_BYTES) -> str:
     """Return the file name of a part: a hash of everything that decides its content, and its number of rows."""
     digest = hashlib.blake2b(_PART_VERSION + check.encode() + canonical_json(software.versions()), digest_size=16)
     digest.update(canonical_json([[field.name, str(field.type)] for field in table.schema]))
     digest.update(columns_digest(table.columns))
     digest.update(_totals_json(listing))
     digest.update(max_file_bytes.to_bytes(8, "little"))
-    digest.update(b"thumbnails" if thumbnails else b"")
     return f"{digest.hexdigest()}-{len(table)}{_ENDING}"
 
 
@@ -115,7 +100,7 @@ def write_rows(
     totals: Listing,
     before_rename: Callable[[], None] | None = None,
 ) -> None:
-    """Write rows and the totals of their listings as one file: a part or a merged one."""
+    """Write rows and the totals of their listing as a part."""
     metadata = {_TOTALS_KEY: _totals_json(totals), _HOST_KEY: platform.node().encode()}
     described = table.replace_schema_metadata(metadata)
     with (
@@ -126,16 +111,14 @@ def write_rows(
 
 
 def read_parts(output: Folder, names: Iterable[str]) -> tuple[pa.Table, Listing]:
-    """Read all parts of an inventory, sorted by key, rows of one key in the order of their file; and the totals."""
-    return read_files(output, map(part_path, names), READING_THREADS)
+    """Read all parts of an inventory, sorted by key, rows of one key in the order of their file; and the totals.
 
-
-def read_files(output: Folder, paths: Iterable[str], num_threads: int) -> tuple[pa.Table, Listing]:
-    """Read files that `write_rows` wrote, in the order of the source; see read_parts."""
+    The names are in the order of the source.
+    """
     tables, totals = list[pa.Table](), Listing()
     block: list[pa.Table] = []
     num_rows = 0
-    for listed, rows in read_many(partial(_read_rows, output), paths, num_threads):
+    for listed, rows in read_many(partial(_read_rows, output), map(part_path, names), READING_THREADS):
         totals.add(**json.loads(listed))
         if rows is not None:
             block.append(rows)
@@ -161,94 +144,50 @@ def _read_rows(output: Folder, path: str) -> tuple[bytes, pa.Table | None]:
     """Return a file's totals as JSON and its rows; None for no rows."""
     table = _read_file(output, path)
     totals: bytes = table.schema.metadata[_TOTALS_KEY]
-    # Modification times are needed for the parts' names only; merged parts have none.
-    names = [name for name in table.column_names if name not in {"mtime_ns", THUMBNAIL.name}]
+    # Modification times are needed for the parts' names only.
+    names = [name for name in table.column_names if name != "mtime_ns"]
     return totals, table.replace_schema_metadata().select(names) if len(table) else None
-
-
-@dataclass(frozen=True, slots=True)
-class Thumbnails:
-    """The small pictures in the parts of an inventory, read when they are needed: a kilobyte for each image."""
-
-    output: Folder
-
-    def of(self, contents: Iterable[bytes]) -> dict[bytes, bytes]:
-        """Return the pictures of the images with these contents that have one."""
-        wanted = pa.array(sorted({*contents}), CONTENT_SHA256.type)
-        paths = map(part_path, part_names(self.output) if len(wanted) else ())
-        found = dict[bytes, bytes]()
-        for pictures in read_many(partial(_thumbnails_of, self.output, wanted), paths, READING_THREADS):
-            found |= pictures
-        return found
-
-
-def _thumbnails_of(output: Folder, wanted: pa.Array, path: str) -> dict[bytes, bytes]:
-    table = _read_file(output, path)
-    if THUMBNAIL.name not in table.column_names or not len(table):
-        return {}
-    table = table.select([CONTENT_SHA256.name, THUMBNAIL.name]).drop_null()
-    table = table.filter(pc.is_in(table[CONTENT_SHA256.name], wanted))
-    return dict(zip(*(column.to_pylist() for column in table.columns), strict=True))
 
 
 def find_rows(output: Folder, names: Iterable[str], keys: Collection[str]) -> Iterator[tuple[str, dict[str, Any]]]:
     """Yield the rows of some keys, each with the host that checked it."""
     wanted = pa.array(sorted(keys), pa.string())
-    for name in names:
-        table = _read_file(output, part_path(name))
+    for table in read_many(partial(_read_file, output), map(part_path, names), READING_THREADS):
         host = table.schema.metadata.get(_HOST_KEY, b"unknown").decode()
         for row in table.filter(pc.is_in(table["key"], wanted.cast(table["key"].type))).to_pylist():
             yield host, row
 
 
-def part_runs(names: Iterable[str]) -> Iterator[list[str]]:
-    """Yield runs of consecutive parts that have about MERGED_ROWS rows each."""
-    run, num_rows = list[str](), 0
-    for name in names:
-        run.append(name)
-        num_rows += num_rows_of(name)
-        if num_rows >= MERGED_ROWS:
-            yield run
-            run, num_rows = [], 0
-    if run:
-        yield run
-
-
-def runs_to_merge(names: Sequence[str]) -> Iterator[list[str]]:
-    """Yield the runs of parts that workers merge for the one that plans, see `part_runs`; none of few parts."""
-    if len(names) > MERGED_ABOVE:
-        yield from part_runs(names)
-
-
-def _merged_path(run: Sequence[str]) -> str:
-    return f"{MERGED}/{sha256_hex(canonical_json(run))[:32]}.arrow"
-
-
-def merge_parts(output: Folder, run: Sequence[str], before_rename: Callable[[], None] | None = None) -> None:
-    """Write a run of parts as one file, sorted by key, unless it is there."""
-    path = _merged_path(run)
-    if output.stat(path) is None:
-        table, totals = read_parts(output, run)
-        write_rows(output, path, _without_dictionaries(table), totals, before_rename)
-
-
-def _without_dictionaries(table: pa.Table) -> pa.Table:
-    """Return a table with the types of a part, because Arrow does not concatenate all kinds of dictionaries."""
-    for i, field in enumerate(table.schema):
-        if pa.types.is_dictionary(field.type):
-            table = table.set_column(i, field.name, table[field.name].cast(field.type.value_type))
-    return table
-
-
-def read_inventory(output: Folder, names: Sequence[str]) -> tuple[pa.Table, Listing]:
-    """Read all parts of an inventory, from the merged files if all of these are there; see read_parts."""
-    there = {f"{MERGED}/{entry.name}" for entry in output.scan(MERGED)}
-    if there and there.issuperset(merged := [_merged_path(run) for run in part_runs(names)]):
-        return read_files(output, merged, _READING_THREADS)
-    return read_parts(output, names)
-
-
 def remove_parts(output: Folder) -> None:
     """Remove the whole inventory, so that all images are checked again."""
-    output.remove_tree(MERGED)
     output.remove_tree(PARTS)
+
+
+@dataclass(frozen=True, slots=True)
+class Inventory:
+    """The inventory of a source."""
+
+    # A row for each file, with INVENTORY_SCHEMA's and the layout's own columns, sorted by key. Rejected files and
+    # annotations have a reason.
+    table: pa.Table
+    layout: str  # name of the source's layout
+    skipped: Mapping[str, int]  # number of files that are no images, by ending or reason
+    # Class names in label order if the source's format fixes them; None to sort the names found.
+    classes: tuple[str, ...] | None = None
+    origin: str | None = None  # see Source
+    claims: tuple[Claim, ...] = ()  # see Source
+    used_files: tuple[UsedFile, ...] = ()  # see Source
+    removed_before: tuple[str, ...] = ()  # see Source
+    reading: Reading | None = None  # see Source
+    thumbnails: Thumbnails | None = None  # of the images; None if these cannot be read
+
+    def __len__(self) -> int:
+        return len(self.table)
+
+    @classmethod
+    def of(cls, source: Source, table: pa.Table, totals: Listing, thumbnails: Thumbnails | None = None) -> "Inventory":
+        """Return the inventory of a source; `totals` has what all of its listings say besides their rows."""
+        source.check_classes(totals.classes)
+        classes = source.classes or tuple(name for _, name in sorted(totals.classes.items())) or None
+        said = source.origin, source.claims, source.used_files, source.removed_before, source.reading
+        return cls(table, source.layout, totals.skipped, classes, *said, thumbnails)

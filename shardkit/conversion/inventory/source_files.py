@@ -9,12 +9,14 @@ import contextlib
 import glob
 import hashlib
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, NamedTuple
 
 import google_crc32c
 import pyarrow as pa
 
+from shardkit import images
 from shardkit.archives.uris import Place, place_of
 from shardkit.conversion.inventory.columns import MASK_PATH, MASK_URI, URI
 from shardkit.dataset import example
@@ -37,6 +39,7 @@ from shardkit.sources.columns import CONTENT_SHA256, FORMAT, MASK_SHA256, OFFSET
 from shardkit.sources.visibility import refuse_unseen
 from shardkit.sources.walking import parent_of
 from shardkit.storage import Folder, is_of_machine, raise_store_failure, unreadable
+from shardkit.storage.concurrent_reads import read_many
 from shardkit.storage.open_files import OpenFiles
 from shardkit.storage.retry import retried
 
@@ -226,6 +229,25 @@ def _at_rest() -> str:
 def files_of(folder: Folder, max_file_bytes: int) -> SourceFiles:
     """Return the files of a folder, the same for the next images of it."""
     return SourceFiles(folder, max_file_bytes)
+
+
+@dataclass(frozen=True, slots=True)
+class Thumbnails:
+    """The small grey pictures of images, made when these are compared: few are near to another one."""
+
+    folder: Folder  # the source's folder
+    max_file_bytes: int = MAX_FILE_BYTES
+
+    def of(self, rows: pa.Table) -> list[bytes | None]:
+        """Return the picture of each row of an inventory; None for an image that cannot be read now."""
+        return list(read_many(self._of, (row for block in rows.to_batches() for row in block.to_pylist())))
+
+    def _of(self, row: Row) -> bytes | None:
+        try:
+            data = files_of(self.folder, self.max_file_bytes).image(row).data
+            return images.thumbnail(data, images.inspect(data))
+        except BadImage:
+            return None
 
 
 def read_place(place: Place, max_file_bytes: int) -> bytes:

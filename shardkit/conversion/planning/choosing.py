@@ -9,7 +9,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from shardkit.conversion.inventory.columns import LABEL_NAMES, REJECTED_SCHEMA
-from shardkit.conversion.inventory.inventory import Inventory
+from shardkit.conversion.inventory.parts import Inventory
 from shardkit.conversion.planning.duplicates import (
     NearDuplicates,
     compares_pixels,
@@ -133,7 +133,7 @@ def choose_examples(inventory: Inventory, options: ConvertOptions, earlier: Earl
     num_duplicates = relations.num_duplicates
     near = find_near_duplicates(good, relations.duplicate_codes, options)
     if earlier is not None and num_duplicates is not None:
-        num_duplicates += num_shared(good["content_sha256"], earlier.contents)
+        num_duplicates += num_shared(good["content_sha256"], earlier.rows["content_sha256"])
     if earlier is not None and options.dedupe == "drop":
         reject(twin_messages(good, earlier))
         relations = find_relations(good, options)

@@ -10,7 +10,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from shardkit.conversion.inventory.columns import LABEL_NAMES, MASK_PATH, TARGET
-from shardkit.conversion.inventory.parts import Thumbnails
+from shardkit.conversion.inventory.source_files import Thumbnails
 from shardkit.conversion.planning.earlier_examples import EarlierExamples, rows_with
 from shardkit.conversion.planning.rows import LazyColumn, Rows
 from shardkit.conversion.planning.splits.assign_splits import Relations
@@ -22,7 +22,7 @@ from shardkit.images.similar.similar_sets import similar_sets
 from shardkit.images.thumbnails import are_copies
 from shardkit.options.groups import ConvertOptions
 from shardkit.reject_reasons import DUPLICATE_KEY
-from shardkit.sources.columns import CONTENT_SHA256, LINE, OBJECTS, PERCEPTUAL_HASH
+from shardkit.sources.columns import LINE, OBJECTS, PERCEPTUAL_HASH
 
 _Ints = npt.NDArray[np.int64]
 _OF_SEVERAL = "several label files are about this image; keep one of them"
@@ -115,9 +115,7 @@ def _near_a_kept_one(
     rows = np.flatnonzero(codes >= 0)
     rows = rows[np.argsort(codes[rows], kind="stable")]
     hashes = known_hashes(good.lazy_column(PERCEPTUAL_HASH.name), rows)[1]
-    contents = good.lazy_column(CONTENT_SHA256.name).take(rows).to_pylist()
-    picture_of = thumbnails.of(contents)
-    pictures = dict(zip(rows.tolist(), map(picture_of.get, contents), strict=True))
+    pictures = dict(zip(rows.tolist(), thumbnails.of(good.take(rows)), strict=True))
     starts = np.flatnonzero(np.diff(codes[rows], prepend=-1))
     found = {}
     for some, of_some in zip(np.split(rows, starts[1:]), np.split(hashes, starts[1:]), strict=True):

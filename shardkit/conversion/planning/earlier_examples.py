@@ -6,7 +6,7 @@ image whose group or bytes are in the dataset belongs to the split that has them
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -19,8 +19,6 @@ from shardkit.errors import CallError
 from shardkit.naming import split_order
 from shardkit.reject_reasons import DUPLICATE
 
-T = TypeVar("T")
-
 # Kinds of good images that are left out and counted, but not listed: `rejected.parquet` is for what is bad, and may not
 # name what was removed.
 KNOWN = "already in the dataset"
@@ -28,11 +26,16 @@ WITHDRAWN = "removed from the dataset before"
 LEFT_OUT = (KNOWN, WITHDRAWN)
 
 
-class Twin(NamedTuple):
-    """An example of the dataset with the bytes of a new file."""
-
-    key: str
-    label_name: str | None  # its class; None unless it has exactly one
+EARLIER_SCHEMA = pa.schema(
+    [
+        pa.field("key", pa.string()),
+        pa.field("split", pa.string()),
+        pa.field("label_name", pa.string()),  # null unless the example has exactly one class
+        pa.field("content_sha256", pa.binary(32)),
+        pa.field("source_bytes", pa.int64()),  # of the raw file; null if only that of the stored one is known
+        pa.field("group", pa.string()),
+    ]
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,15 +43,22 @@ class EarlierExamples:
     """The examples of a dataset that the new examples have something in common with."""
 
     classes: Sequence[str] = ()  # all classes of the dataset, in label order
-    keys: Collection[str] = ()  # keys that both have
+    # Those with the key or the content of a new one, and one of each split with its group, or with a block next to it.
+    rows: pa.Table = field(default_factory=EARLIER_SCHEMA.empty_table)
     withdrawn: Collection[str] = ()  # keys, also of bad images, of what was removed from the dataset and stays out
-    # sha256 of files that both have: an example of the dataset for each split that has the file.
-    contents: Mapping[bytes, Mapping[str, Twin]] = field(default_factory=dict)
-    # Groups that both have: the splits that have them.
-    groups: Mapping[str, Collection[str]] = field(default_factory=dict)
     # sha256 of new files that are nearly identical to examples of the dataset: the splits of these.
     near: Mapping[bytes, Collection[str]] = field(default_factory=dict)
     copies: Collection[bytes] = ()  # those of them whose pixels are those of an example
+
+    def sharing(self, name: str, column: pa.ChunkedArray) -> dict[int, list[dict[str, Any]]]:
+        """Return the rows of a column of new examples whose value is in that column of these, each with these."""
+        of_value: dict[Any, list[dict[str, Any]]] = {}
+        for row in self.rows.to_pylist():
+            if row[name] is not None:
+                of_value.setdefault(row[name], []).append(row)
+        rows = rows_with(column, of_value)
+        values = column.take(pa.array(rows)).to_pylist()
+        return {int(row): of_value[value] for row, value in zip(rows, values, strict=True)}
 
 
 def joined_classes(earlier: EarlierExamples, found: Sequence[str]) -> list[str]:
@@ -89,7 +99,7 @@ def leave_out(good: Rows, rejected: pa.Table, earlier: EarlierExamples) -> tuple
     """Leave out the rows whose keys the dataset has, and good and rejected ones that were removed from it."""
     kept = np.ones(len(good), np.bool_)
     counts = {}
-    for kind, keys in ((KNOWN, earlier.keys), (WITHDRAWN, earlier.withdrawn)):
+    for kind, keys in ((KNOWN, earlier.rows["key"].to_pylist()), (WITHDRAWN, earlier.withdrawn)):
         rows = rows_with(good["key"], keys) if keys else np.zeros(0, np.intp)
         counts[kind] = int(np.count_nonzero(kept[rows]))
         kept[rows] = False
@@ -104,8 +114,8 @@ def leave_out(good: Rows, rejected: pa.Table, earlier: EarlierExamples) -> tuple
 def twin_messages(good: Rows, earlier: EarlierExamples) -> dict[int, str]:
     """Return the rows whose bytes the dataset has, each with the message that rejects it."""
     return {
-        row: f"it has the same bytes as {min(splits.values()).key}, which is in the dataset"
-        for row, splits in rows_of_contents(good, earlier.contents).items()
+        row: f"it has the same bytes as {min(one['key'] for one in twins)}, which is in the dataset"
+        for row, twins in earlier.sharing("content_sha256", good["content_sha256"]).items()
     }
 
 
@@ -136,18 +146,9 @@ def rows_with(column: pa.ChunkedArray, values: Collection[Any]) -> npt.NDArray[n
     return np.flatnonzero(pc.is_in(column, pa.array(list(values), type_)).to_numpy())
 
 
-def rows_of_contents(good: Rows, of_content: Mapping[bytes, T]) -> dict[int, T]:
-    """Return the rows with a content in `EarlierExamples.contents` or `near`, each with what that says of it."""
-    if not of_content:
-        return {}
-    contents = good["content_sha256"]
-    rows = rows_with(contents, of_content)
-    found = contents.take(pa.array(rows)).to_pylist()
-    return {int(row): of_content[content] for row, content in zip(rows, found, strict=True)}
-
-
-def num_shared(column: pa.ChunkedArray, values: Collection[Any]) -> int:
-    """Return the number of different values of a column that are among some values of the dataset."""
+def num_shared(column: pa.ChunkedArray, of_dataset: pa.ChunkedArray) -> int:
+    """Return the number of different values of a column that the dataset has, too."""
+    values = of_dataset.drop_null().to_pylist()
     return len(pc.unique(column.take(pa.array(rows_with(column, values))))) if values else 0
 
 
@@ -165,15 +166,13 @@ def forced_splits(
     """
     forced: dict[int, str] = {}
     if with_duplicates:
-        forced = {row: _first(splits) for row, splits in rows_of_contents(good, earlier.near).items()}
-        forced |= {row: _first(splits) for row, splits in rows_of_contents(good, earlier.contents).items()}
-    if groups is not None and earlier.groups:
-        rows = rows_with(groups, earlier.groups)
-        names = groups.take(pa.array(rows)).to_pylist()
-        forced |= {int(row): _first(earlier.groups[name]) for row, name in zip(rows, names, strict=True)}
-        decided = set(rows.tolist())
-    else:
-        decided = set()
+        contents = good["content_sha256"]
+        rows = rows_with(contents, earlier.near)
+        found = zip(rows, contents.take(pa.array(rows)).to_pylist(), strict=True)
+        forced = {int(row): _first(earlier.near[content]) for row, content in found}
+        forced |= _followed(earlier.sharing("content_sha256", contents))
+    decided = {} if groups is None else _followed(earlier.sharing("group", groups))
+    forced |= decided
     if atomic_groups is None or not forced:
         return forced
     split_of_group: dict[int, str] = {}
@@ -182,6 +181,11 @@ def forced_splits(
             split_of_group.setdefault(int(atomic_groups[row]), forced[row])
     member = np.isin(atomic_groups, np.array(list(split_of_group), np.int64))
     return forced | {int(row): split_of_group[int(atomic_groups[row])] for row in np.flatnonzero(member)}
+
+
+def _followed(sharing: Mapping[int, Sequence[Mapping[str, Any]]]) -> dict[int, str]:
+    """Return the split to follow of each row; see `EarlierExamples.sharing`."""
+    return {row: _first({one["split"] for one in some}) for row, some in sharing.items()}
 
 
 def _first(splits: Collection[str]) -> str:
@@ -197,8 +201,8 @@ def leak_messages(
     The source or a group has decided their split, so that they cannot follow their twin.
     """
     messages = {}
-    for row, splits in rows_of_contents(good, earlier.contents).items():
-        if (name := names[split_of[row]]) not in splits:
-            split, twin = min(splits.items())
-            messages[row] = f"it would be in {name!r}; the dataset has the same bytes in {split!r}: {twin.key}"
+    for row, twins in earlier.sharing("content_sha256", good["content_sha256"]).items():
+        split, key = min((one["split"], one["key"]) for one in twins)
+        if (name := names[split_of[row]]) not in {one["split"] for one in twins}:
+            messages[row] = f"it would be in {name!r}; the dataset has the same bytes in {split!r}: {key}"
     return messages

@@ -13,7 +13,7 @@ import pyarrow.compute as pc
 
 from shardkit import software
 from shardkit.conversion.inventory.columns import INVENTORY_SCHEMA, features_of
-from shardkit.conversion.inventory.inventory import Inventory
+from shardkit.conversion.inventory.parts import Inventory
 from shardkit.conversion.inventory.table import Column, decisive_columns, fingerprint, plain_type, rows_digest
 from shardkit.conversion.planning.assign_shards import assign_shards, measure_balance, sort_by
 from shardkit.conversion.planning.checks.all_checks import check_relations, collect_findings
@@ -193,7 +193,7 @@ def make_plan(
     repeated = check_relations(chosen, options, earlier)
     groups, num_groups = chosen.relations.groups, chosen.relations.num_groups
     if earlier is not None and groups is not None and num_groups is not None:
-        num_groups -= num_shared(groups, earlier.groups)
+        num_groups -= num_shared(groups, earlier.rows["group"])
     num_duplicates, left_out = chosen.num_duplicates, chosen.left_out
     del chosen
     # Each of the following has a row for each example and takes gigabytes, so it is freed as soon as possible.

@@ -108,6 +108,10 @@ class Rows:
         column = self.table[name]
         return column if self.numbers is None else column.take(pa.array(self.numbers))
 
+    def take(self, rows: npt.NDArray[np.int64]) -> pa.Table:
+        """Return some of the rows with all columns."""
+        return self.table.take(pa.array(rows if self.numbers is None else self.numbers[rows]))
+
     def lazy_column(self, name: str) -> LazyColumn:
         """Return a column to read block by block, for columns with many bytes per row."""
         return LazyColumn(self.table[name], self.numbers)

@@ -14,15 +14,15 @@ import pyarrow.compute as pc
 
 from shardkit.conversion.inventory import parts
 from shardkit.conversion.inventory.columns import annotation_columns
-from shardkit.conversion.inventory.inventory import Inventory
-from shardkit.conversion.inventory.parts import Thumbnails, merge_parts, read_inventory, runs_to_merge
+from shardkit.conversion.inventory.parts import Inventory
+from shardkit.conversion.inventory.source_files import Thumbnails
 from shardkit.conversion.planning.plan_file import ShardTask
 from shardkit.conversion.staging.kinds import Kind, merged_kind
 from shardkit.conversion.staging.records import refuse_readings
-from shardkit.conversion.staging.staged_part import StagedPart, refuse_ended, staged_schema
+from shardkit.conversion.staging.stager import StagedPart, staged_schema
 from shardkit.conversion.writing.inventory_tasks import refuse_too_many
 from shardkit.conversion.writing.output import output_folder as outputs
-from shardkit.conversion.writing.output.finished_shards import FinishedShard
+from shardkit.conversion.writing.output.finished_shards import FailedShard, FinishedShard
 from shardkit.conversion.writing.refusals import ListingCheck
 from shardkit.conversion.writing.reject_limit import REJECTED_IN_WORK, RejectLimit
 from shardkit.conversion.writing.step_notes import Notes
@@ -38,7 +38,6 @@ from shardkit.sources.listing import Listing, Source
 from shardkit.sources.recognising.wrapped_source import WrappedSource
 from shardkit.storage import Folder, LocalFolder, open_folder, os_errors_as, remove_temporaries
 from shardkit.storage.kernel_locks import locked
-from shardkit.storage.retry import retried
 
 TITLE = "Beam PCollection"
 _NAMED = {
@@ -176,15 +175,6 @@ class StagedConversion:
     def _fence(self, output: Folder) -> Fence:
         return Fence(output, self.run, is_remote=True)
 
-    def runs_to_merge(self) -> Iterator[list[str]]:
-        return runs_to_merge(part_names(self.staged))
-
-    def merge(self, run: list[str], fence: Fence) -> None:
-        """Merge a run of parts, unless another run, or another attempt, has published."""
-        output = fence.folder
-        with os_errors_as("write the inventory", output.url):
-            retried(partial(merge_parts, output, run, partial(refuse_ended, output)))
-
     def plan(self) -> list[ShardTask]:
         """Claim the output, decide the split, shard and position of every example, and write the plan.
 
@@ -230,9 +220,10 @@ class StagedConversion:
         ListingCheck(source, self.options).check_options()
         names = part_names(self.staged)
         refuse_too_many(names, self.options)
-        table, totals = read_inventory(work, names)
+        table, totals = parts.read_parts(work, names)
         table = merge_equal_rows(table)
-        return Inventory.of(source, table, self.read.totals if self.read else totals, Thumbnails(work))
+        thumbnails = Thumbnails(work, self.options.max_file_size)
+        return Inventory.of(source, table, self.read.totals if self.read else totals, thumbnails)
 
     def _steps(self, source: StagedSource) -> ConversionSteps:
         is_explicit = self.read is None or self.read.is_explicit
@@ -241,11 +232,11 @@ class StagedConversion:
             source, source.folder, self.options, self.limit, self.overwrite, is_explicit, notes=notes
         )
 
-    def write(self, shard: ShardTask, fence: Fence) -> list[FinishedShard]:
+    def write(self, shard: ShardTask, fence: Fence) -> list[FinishedShard | FailedShard]:
         """Write a shard, unless it is finished; see `WriteJob.write`."""
         return self._steps(StagedSource.of(fence.folder)).write(shard, fence)
 
-    def publish(self, written: Iterable[FinishedShard]) -> None:
+    def publish(self, written: Iterable[FinishedShard | FailedShard]) -> None:
         """Check the finished shards, write the manifest, and remove what was staged."""
         output = open_folder(self.output_url)
         with os_errors_as("write into the output", output.url), locked(output):

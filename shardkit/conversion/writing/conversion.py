@@ -24,8 +24,7 @@ from shardkit.conversion.writing.job import (
     write_in_threads,
 )
 from shardkit.conversion.writing.output import output_folder as outputs
-from shardkit.conversion.writing.output.finished_shards import count_written
-from shardkit.conversion.writing.output.shard_reports import LateRejectsCount
+from shardkit.conversion.writing.output.finished_shards import LateRejectsCount, count_written
 from shardkit.conversion.writing.refusals import refuse_output
 from shardkit.conversion.writing.reject_limit import (
     DEFAULT_MAX_REJECTED,

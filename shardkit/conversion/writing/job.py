@@ -16,8 +16,8 @@ import pyarrow.compute as pc
 
 from shardkit.conversion.inventory import parts
 from shardkit.conversion.inventory.checking import check_batch, measure_files, num_recovered
-from shardkit.conversion.inventory.inventory import Inventory
-from shardkit.conversion.planning.duplicates import compares_pixels
+from shardkit.conversion.inventory.parts import Inventory
+from shardkit.conversion.inventory.source_files import Thumbnails
 from shardkit.conversion.planning.plan_file import ShardTask
 from shardkit.conversion.writing.inventory_tasks import (
     DECODE_BATCH_ROWS,
@@ -37,7 +37,7 @@ from shardkit.conversion.writing.inventory_tasks import (
     remove_earlier_results,
     writing_inventory,
 )
-from shardkit.conversion.writing.output.finished_shards import FinishedShard
+from shardkit.conversion.writing.output.finished_shards import FailedShard, FinishedShard
 from shardkit.conversion.writing.refusals import ExistingDataset, ListingCheck, ListingSummary
 from shardkit.conversion.writing.seen_rejects import refuse_seen_rejects
 from shardkit.conversion.writing.steps import ConversionSteps
@@ -143,19 +143,17 @@ class InventoryTask:
         folder, output = self.source.folder, fence.folder
         self._refuse_unseen_source()
         checked = self.options.check, self.options.max_file_size
-        thumbnails = compares_pixels(self.options, self.source.schema.names)
         measured = measure_files(folder, listing.table(), self.options.max_file_size)
-        name = parts.part_name(measured, listing, *checked, thumbnails=thumbnails)
+        name = parts.part_name(measured, listing, *checked)
         with writing_inventory(fence):
             there = retried(partial(parts.find_part, output, name))
         recovered = 0 if there is None else num_recovered(folder, measured, there, *checked)
         if there is None or recovered:
-            table = check_batch(folder, measured, *checked, thumbnails=thumbnails)
+            table = check_batch(folder, measured, *checked)
             fence.check()
             with writing_inventory(fence):
                 if recovered:
                     Reports(output, RECOVERED).write(fence, _item(batch_id), recovered)  # before the part forgets it
-                    output.remove_tree(parts.MERGED)  # which holds the earlier part of this name
                 retried(partial(parts.write_rows, output, parts.part_path(name), table, listing, fence.check))
             _count_checked(table)
         else:
@@ -175,25 +173,13 @@ class InventoryTask:
         self.guard.call_once(write)
         return self
 
-    def runs_to_merge(self) -> list[list[str]]:
-        """Return the runs of parts that workers merge for the one that plans; none of few parts."""
-        runs = self.guard.call_once(lambda at: parts.runs_to_merge(read_part_names(at.folder, self.num_groups)))
-        return runs or []
-
-    def merge(self, run: list[str], fence: Fence) -> None:
-        with writing_inventory(fence):
-            retried(partial(parts.merge_parts, fence.folder, run, fence.check))
-
     def read(self, work: Folder, listener: ProgressListener, *, is_remote: bool) -> Inventory:
         names = read_part_names(work, self.num_groups)
         refuse_too_many(names, self.options)
-        inventory = Inventory.of(self.source, *parts.read_inventory(work, names), parts.Thumbnails(work))
+        thumbnails = Thumbnails(self.source.folder, self.options.max_file_size)
+        inventory = Inventory.of(self.source, *parts.read_parts(work, names), thumbnails)
         self.source.check_accounts(inventory.skipped)
-
-        def find_host(key: str) -> str:
-            return next((host for host, _ in parts.find_rows(work, names, [key])), "unknown")
-
-        refuse_seen_rejects(self.source, inventory.table, find_host if is_remote else None)
+        refuse_seen_rejects(self.source, work, names, inventory.table, is_remote=is_remote)
         for note in unmatched_notes(self.source, inventory.skipped, inventory.table):
             listener.say(f"note: {note}")
         return inventory
@@ -213,10 +199,10 @@ class ConversionTask(InventoryTask):
         """Decide where every example goes, and return the shards to write."""
         return self.guard.call_once(partial(self.steps.plan, self.read)) or []
 
-    def write(self, shard: ShardTask, fence: Fence) -> list[FinishedShard]:
+    def write(self, shard: ShardTask, fence: Fence) -> list[FinishedShard | FailedShard]:
         return self.steps.write(shard, fence)
 
-    def publish(self, written: Iterable[FinishedShard]) -> None:
+    def publish(self, written: Iterable[FinishedShard | FailedShard]) -> None:
         folder = self.guard.folder
         self.guard.call_once(partial(self.steps.publish, written))
         if self.guard.is_detached and not has_published(folder):
@@ -275,7 +261,7 @@ def write_in_threads(task: ConversionTask, threads: ThreadExecutor, run: Run, ma
     with run.checked():
         shards = list(steps.plan(task.read, fence))
 
-    written = list[FinishedShard]()
+    written = list[FinishedShard | FailedShard]()
 
     def write(shown: Phase) -> None:
         with threads.working(shown) as each:

@@ -5,7 +5,7 @@ a mount, a permission or a working network, or if a disk failed for some seconds
 would be left out without an error. So the driver looks at such images itself.
 """
 
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import replace
 from itertools import islice
 from typing import Any
@@ -16,7 +16,7 @@ import pyarrow.compute as pc
 from shardkit import images
 from shardkit.conversion.inventory import parts
 from shardkit.conversion.inventory.columns import Reject
-from shardkit.conversion.inventory.inventory import Inventory
+from shardkit.conversion.inventory.parts import Inventory
 from shardkit.conversion.inventory.source_files import SourceFiles, image_path, mask_path
 from shardkit.conversion.writing.output import output_folder as outputs
 from shardkit.dataset.index.shards import parse_columns, read_indexes
@@ -39,30 +39,19 @@ _KEYS_SHOWN = 3
 MAX_LOOKS = 100  # at images; a host that lacks a folder rejects many
 
 
-def refuse_seen_rejects(source: Source, table: pa.Table, host_of: Callable[[str], str] | None) -> None:
-    """Refuse an inventory in which images were rejected as missing or unreadable that the driver reads.
+def refuse_seen_rejects(
+    source: Source, work: Folder, names: Sequence[str], rejected: pa.Table, *, is_remote: bool
+) -> None:
+    """Refuse images that were rejected as missing or unreadable and that the driver reads.
 
-    `host_of` returns the host that checked an image, by its key; it is None if the driver checked all.
+    `rejected` has rows of the parts with these names in a work folder, such as an inventory or the rejects of a plan.
     """
-    suspects = _suspects(table)
-    listed = (row for batch in suspects.to_batches(max_chunksize=MAX_LOOKS) for row in batch.to_pylist())
-    for row in islice(filter(_is_of_file, listed), MAX_LOOKS):
+    are_suspects = pc.is_in(rejected["reason"].cast(pa.string()), pa.array([MISSING, UNREADABLE]))
+    keys = rejected["key"].filter(are_suspects).to_pylist()
+    found = ((host, row) for host, row in parts.find_rows(work, names, keys) if _is_of_file(row)) if keys else ()
+    for host, row in islice(found, MAX_LOOKS):
         if _is_readable(source.folder, row):
-            host = None if host_of is None else f"host {host_of(row['key'])}"
-            raise _refused(source, row["key"], row["message"], host, len(suspects))
-
-
-def refuse_rejects_of_workers(source: Source, work: Folder, names: Sequence[str], rejected: pa.Table) -> None:
-    """Refuse what `refuse_seen_rejects` does once a job is done, on the driver: a worker made the plan."""
-    suspects = _suspects(rejected)
-    keys = suspects["key"].to_pylist()[:MAX_LOOKS]
-    for host, row in parts.find_rows(work, names, keys) if keys else ():
-        if _is_of_file(row) and _is_readable(source.folder, row):
-            raise _refused(source, row["key"], row["message"], f"host {host}", len(suspects))
-
-
-def _suspects(table: pa.Table) -> pa.Table:
-    return table.filter(pc.is_in(table["reason"].cast(pa.string()), pa.array([MISSING, UNREADABLE])))
+            raise _refused(source, row["key"], row["message"], f"host {host}" if is_remote else None, len(keys))
 
 
 def _is_of_file(row: dict[str, Any]) -> bool:

@@ -11,12 +11,10 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any, BinaryIO
 
-import google_crc32c
 import pyarrow as pa
 
 from shardkit import images
 from shardkit.conversion.inventory.columns import (
-    STORED,
     AnnotationEncoder,
     BadAnnotation,
     Reject,
@@ -26,8 +24,13 @@ from shardkit.conversion.inventory.columns import (
 )
 from shardkit.conversion.inventory.source_files import ReadImage, Row, SourceFiles, read_image, read_mask
 from shardkit.conversion.planning.plan_file import ShardTask, read_shard_rows
-from shardkit.conversion.writing.output.finished_shards import FinishedShard, find_finished_shard
-from shardkit.conversion.writing.output.shard_reports import rejects_path, report
+from shardkit.conversion.writing.output.finished_shards import (
+    FailedShard,
+    FinishedShard,
+    find_finished_shard,
+    rejects_path,
+    report,
+)
 from shardkit.dataset import example, tfrecord
 from shardkit.dataset.features import MASK, NO_LABEL
 from shardkit.dataset.index.file import SCHEMA as INDEX_SCHEMA
@@ -46,17 +49,13 @@ from shardkit.record_sources.datasets.columns import RAW_CHANGES, STORED_MASK
 from shardkit.reject_reasons import OUTSIDE_CROP
 from shardkit.sources.columns import (
     CHECKED_FIELDS,
-    CONTENT_SHA256,
     FORMAT,
     GROUP,
     MASK_COLOURS,
     OBJECTS,
-    OFFSET,
-    PATH,
     PERCEPTUAL_HASH,
 )
 from shardkit.storage import Folder
-from shardkit.storage.open_files import OpenFiles
 from shardkit.storage.retry import retried
 
 JPEG_START = b"\xff\xd8"
@@ -75,11 +74,11 @@ class WriteJob:
     # Whether images that were not checked may have 16 bits of which the high 8 are nearly equal.
     takes_few_levels: bool = False
 
-    def write(self, task: ShardTask, fence: Fence) -> list[FinishedShard]:
+    def write(self, task: ShardTask, fence: Fence) -> list[FinishedShard | FailedShard]:
         """Write a shard and its index into the fence's folder, unless they exist already; return the shard.
 
-        Transient errors are retried. Others are reported for each shard, and nothing is returned: the rest of the
-        shards is still written. Only StaleRunError and StoreError are raised: other shards would fail likewise.
+        Transient errors are retried. Others are returned: the rest of the shards is still written. Only StaleRunError
+        and StoreError are raised: other shards would fail likewise.
         """
         try:
             done = partial(find_finished_shard, fence.folder, task.name, task.plan_digest)
@@ -91,8 +90,7 @@ class WriteJob:
             fault, text = MachineError.exit_code, f"{fence.folder.url}/{task.name.records}: cannot write: {said}"
             if isinstance(error, ShardkitError):
                 fault, text = error.exit_code, str(error)
-            report(task, fence, error=with_host(text, fence), exit_code=fault)
-        return []
+            return [FailedShard(task.name, with_host(text, fence), fault)]
 
 
 def _write(job: WriteJob, task: ShardTask, fence: Fence) -> FinishedShard:
@@ -188,8 +186,6 @@ def _stored(
 ) -> tuple[images.NormalisedImage, bytes | None, images.ImageInfo, int, bytes]:
     """Return a row's image and mask as they are stored, the header of the raw image, its size and its sha256."""
     form, is_checked = job.form, row[FORMAT.name] is not None
-    if is_checked and row.get(STORED.name) is not None:
-        return *_read_staged(files.ranges, row), info_of(row), row["source_bytes"], row[CONTENT_SHA256.name]
     raw, content_sha256 = read_image(files, row)
     info = info_of(row) if is_checked else images.inspect(raw.data)
     if not is_checked and form.scale is None and not job.takes_few_levels:
@@ -198,22 +194,6 @@ def _stored(
     if not is_checked and {*image.changes} - {"metadata"}:
         images.check(raw.data)  # an image that is encoded anew would show no more that it was damaged
     return image, _mask(files, row, raw, info, form), info, len(raw.data), content_sha256
-
-
-def _read_staged(files: OpenFiles, row: Row) -> tuple[images.NormalisedImage, bytes | None]:
-    """Read a row's image and mask as they are stored."""
-    path, stored = row[PATH.name], row[STORED.name]
-    num_bytes, mask_bytes = stored["num_bytes"], stored["mask_bytes"]
-    try:
-        data = retried(lambda: files.read_range(path, row[OFFSET.name], num_bytes + mask_bytes))
-    except FileNotFoundError:
-        data = b""
-    if google_crc32c.value(data) != stored["crc32c"] or len(data) != num_bytes + mask_bytes:
-        found = "is gone" if not data else "is not what was stored in it"
-        msg = f"{files.url}/{path}: this file of staged images {found}; another run may have removed it"
-        raise MachineError(f"{msg}: run the pipeline again when no other one writes into this folder")
-    image = images.NormalisedImage(data[:num_bytes], stored["width"], stored["height"], tuple(stored["changes"]))
-    return image, data[num_bytes:] if mask_bytes else None
 
 
 def _placed(row: Row, info: images.ImageInfo, form: Stored) -> tuple[Row, list[Reject]]:

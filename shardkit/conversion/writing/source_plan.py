@@ -6,7 +6,7 @@ from dataclasses import replace
 from functools import partial
 
 from shardkit.conversion.inventory.columns import features_of
-from shardkit.conversion.inventory.inventory import Inventory
+from shardkit.conversion.inventory.parts import Inventory
 from shardkit.conversion.planning.plan import Plan
 from shardkit.conversion.writing.appending.addition import Addition
 from shardkit.conversion.writing.job import Engine, InventoryTask, take_inventory_in_threads

@@ -15,7 +15,7 @@ import pyarrow as pa
 
 from shardkit import software
 from shardkit.conversion.inventory.columns import Reject, features_of
-from shardkit.conversion.inventory.inventory import Inventory
+from shardkit.conversion.inventory.parts import Inventory
 from shardkit.conversion.planning import plan_file
 from shardkit.conversion.planning.checks.finding import findings_text, refuse_stopping
 from shardkit.conversion.planning.choosing import NothingNewError
@@ -33,20 +33,18 @@ from shardkit.conversion.writing import inventory_tasks
 from shardkit.conversion.writing.appending.addition import Addition
 from shardkit.conversion.writing.output import output_folder as outputs
 from shardkit.conversion.writing.output.finished_shards import (
+    FailedShard,
     FinishedShard,
     check_finished_shards,
     finished_shards,
-)
-from shardkit.conversion.writing.output.shard_reports import (
     forget_shards_with_rejects,
     late_rejects,
-    raise_failures,
     remove_stale_reports,
     shards_with_rejects,
 )
 from shardkit.conversion.writing.publishing import copies_of_removed, publish
 from shardkit.conversion.writing.reject_limit import RejectLimit, enforce_limit
-from shardkit.conversion.writing.seen_rejects import as_converted, refuse_rejects_of_workers, refuse_seen_late_rejects
+from shardkit.conversion.writing.seen_rejects import as_converted, refuse_seen_late_rejects, refuse_seen_rejects
 from shardkit.conversion.writing.shard import WriteJob
 from shardkit.conversion.writing.step_notes import Notes, worker_notes, write_workers_log
 from shardkit.errors import MachineError
@@ -184,8 +182,8 @@ class ConversionSteps:
             plan_file.write_rows(self.output, plan)
         recovered.remove()
 
-    def write(self, task: ShardTask, fence: Fence) -> list[FinishedShard]:
-        """Write a shard, unless it is finished, and return it, unless writing failed; see `WriteJob.write`."""
+    def write(self, task: ShardTask, fence: Fence) -> list[FinishedShard | FailedShard]:
+        """Write a shard, unless it is finished; see `WriteJob.write`."""
         classes, bit_depth = planned_facts(self.output, task.plan_digest)
         form = replace(self.options.stored, bit_depth=bit_depth)
         takes_few_levels = NARROW_BIT_DEPTH in self.options.accept
@@ -196,13 +194,13 @@ class ConversionSteps:
         """Look at what workers could not read, on the driver, once they have published."""
         planned = read_planned(self.output)
         try:
-            refuse_rejects_of_workers(self.source, self.output, names, planned.rejected)
+            refuse_seen_rejects(self.source, self.output, names, planned.rejected, is_remote=True)
             self._refuse_seen(planned, late_rejects(self.output, planned.digest), fence)
         except MachineError:
             self.output.remove(MANIFEST)
             raise
 
-    def publish(self, written: Iterable[FinishedShard], fence: Fence) -> None:
+    def publish(self, written: Iterable[FinishedShard | FailedShard], fence: Fence) -> None:
         """Check the finished shards, and write the manifest; NothingNewError: no new image was written.
 
         `written` has the shards that this run has written; others are checked by their indexes.
@@ -215,16 +213,17 @@ class ConversionSteps:
                 write_workers_log(self.output)
                 end_run(fence, keeps_work=False)
 
-    def _publish(self, planned: PlannedDataset, written: Iterable[FinishedShard], fence: Fence, notes: Notes) -> None:
+    def _publish(
+        self, planned: PlannedDataset, written: Iterable[FinishedShard | FailedShard], fence: Fence, notes: Notes
+    ) -> None:
         names = list(planned.shard_counts)
-        raise_failures(self.output, names, fence.token, planned.digest)
+        shards = check_finished_shards(self.output, names, planned.digest, written)
         notes.log.add("write", num_shards=len(names) - planned.finished_before, finished_before=planned.finished_before)
         late = late_rejects(self.output, planned.digest)
         self._refuse_seen(planned, late, fence)
         enforce_limit(self.output, self.limit, planned.num_listed, planned.with_late(late))
         remove_temporaries(self.output)  # left by workers that died and by superfluous copies of tasks
         self.source.refuse_changed()
-        shards = check_finished_shards(self.output, names, planned.digest, written)
         fence.check()
         if self.addition is not None:
             self._refuse_nothing_new(planned, shards, late)

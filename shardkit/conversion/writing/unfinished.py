@@ -9,10 +9,9 @@ from dataclasses import asdict, dataclass
 from typing import Any, Literal
 
 from shardkit.conversion.inventory import parts
-from shardkit.conversion.inventory.parts import MERGED
 from shardkit.conversion.planning.plan_file import find_planned
 from shardkit.conversion.writing import inventory_tasks
-from shardkit.conversion.writing.output.shard_reports import REPORTS, LateRejectsCount
+from shardkit.conversion.writing.output.finished_shards import REPORTS, LateRejectsCount
 from shardkit.conversion.writing.reject_limit import counted_rejects
 from shardkit.conversion.writing.step_notes import workers_messages
 from shardkit.naming import MANIFEST, WORK_FOLDER, counted
@@ -85,7 +84,7 @@ def find_unfinished(output: Folder) -> Unfinished | None:
 
 
 def _seconds_since_sign_of_life(output: Folder) -> float:
-    folders = ("", WORK_FOLDER, parts.PARTS, MERGED, REPORTS)
+    folders = ("", WORK_FOLDER, parts.PARTS, REPORTS)
     entries = itertools.chain.from_iterable(map(output.scan, folders))
     newest = max((entry.mtime_ns for entry in entries if not entry.is_folder), default=0)
     return max(0.0, time.time() - newest / 1e9)

@@ -15,8 +15,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from shardkit.conversion.inventory.columns import INVENTORY_SCHEMA
-from shardkit.conversion.inventory.inventory import Inventory
-from shardkit.conversion.inventory.parts import BLOCK_ROWS
+from shardkit.conversion.inventory.parts import BLOCK_ROWS, Inventory
 from shardkit.conversion.inventory.table import compact, concat_sorted, map_columns, release_unused
 from shardkit.conversion.planning.plan import make_plan
 from shardkit.options.groups import ConvertOptions

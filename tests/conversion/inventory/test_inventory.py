@@ -6,13 +6,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from shardkit.conversion.inventory import parts
 from shardkit.conversion.inventory.checking import check_batch
 from shardkit.conversion.inventory.columns import INVENTORY_SCHEMA
-from shardkit.conversion.inventory.parts import PARTS, count_rows, part_name, part_path, read_parts, write_rows
+from shardkit.conversion.inventory.parts import count_rows, part_name, part_path, read_parts, write_rows
 from shardkit.conversion.inventory.table import compact, fingerprint
 from shardkit.sources import Listing, SourceOptions
-from shardkit.sources.columns import LINE, MASK_SHA256, objects_field
+from shardkit.sources.columns import MASK_SHA256, objects_field
 from shardkit.sources.listing import ListingRow
 from shardkit.sources.opening import open_source
 from shardkit.storage import open_folder
@@ -122,32 +121,6 @@ def test_the_inventory_is_sorted_by_key_whatever_its_parts_and_their_order(batch
         assert fingerprint(table) == fingerprint(whole)
         assert (totals.skipped, totals.classes) == ({".txt": 1}, {})
     assert count_rows(output) == len(whole) == 7
-
-
-@pytest.mark.parametrize("has_lines", [False, True])
-def test_merged_parts_give_the_same_inventory_with_the_rows_of_a_key_in_the_same_order(
-    has_lines, tmp_path, monkeypatch
-):
-    output, names = open_folder(str(tmp_path)), []
-    monkeypatch.setattr(parts, "MERGED_ROWS", 5)
-    keys = ["d", "a", "b", "a", "a", "c", "b", "d", "d", "a", "", "c"]
-    for first in range(0, len(keys), 2):
-        numbers = list(range(first, first + 2))
-        found = {"key": keys[first : first + 2], "label_name": [f"row {n}" for n in numbers], "source_bytes": numbers}
-        found |= {LINE.name: [100 - n for n in numbers]} if has_lines else {}
-        names.append(f"{first}-2.arrow")
-        write_rows(output, part_path(names[-1]), pa.table(found), Listing(skipped={".txt": 1}))
-    apart = parts.read_inventory(output, names)
-    runs = list(parts.part_runs(names))
-    assert list(map(len, runs)) == [3, 3]
-    for run in runs:
-        parts.merge_parts(output, run)
-    for name in names:
-        output.remove(f"{PARTS}/{name}")
-    table, totals = parts.read_inventory(output, names)
-    assert table.schema == apart[0].schema
-    assert table.to_pydict() == apart[0].to_pydict()  # dictionaries may be in another order
-    assert totals == apart[1] == Listing(skipped={".txt": 6})
 
 
 def test_no_parts_are_an_empty_inventory(tmp_path):

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from shardkit.conversion.inventory.columns import INVENTORY_SCHEMA, Reject
-from shardkit.conversion.inventory.inventory import Inventory
+from shardkit.conversion.inventory.parts import Inventory
 from shardkit.conversion.inventory.table import compact
 from shardkit.conversion.planning.plan import make_plan, plan_schema
 from shardkit.conversion.planning.plan_file import PlannedDataset

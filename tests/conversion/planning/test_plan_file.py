@@ -7,7 +7,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from shardkit import software
-from shardkit.conversion.inventory.inventory import Inventory
+from shardkit.conversion.inventory.parts import Inventory
 from shardkit.conversion.planning import plan_file
 from shardkit.conversion.planning.plan import make_plan
 from shardkit.conversion.planning.plan_file import PlannedDataset, PlannedSplit, ShardTask, find_planned

@@ -9,12 +9,10 @@ import pytest
 
 from shardkit.conversion.staging.records import refuse_readings
 from shardkit.conversion.staging.rows import RowReader, values_of
-from shardkit.conversion.staging.staged_part import StagingOptions, begin_staging
-from shardkit.conversion.staging.stager import Stager
+from shardkit.conversion.staging.stager import Stager, StagingOptions, begin_staging
 from shardkit.dataset.example import bytes_feature, encode, int64_feature
 from shardkit.errors import CallError, DataError
 from shardkit.images import BadImage
-from shardkit.options.groups import Stored
 from shardkit.storage import open_folder
 from shardkit.testing import picture
 
@@ -24,7 +22,7 @@ GOOD = {"key": "a.png", "image": IMAGE, "label": "cat"}
 
 @pytest.fixture
 def stager(tmp_path):
-    return Stager(open_folder(str(tmp_path)), StagingOptions(Stored(), 1 << 20))
+    return Stager(open_folder(str(tmp_path)), StagingOptions(1 << 20))
 
 
 class Row(NamedTuple):
@@ -134,7 +132,7 @@ def test_records_that_are_read_in_different_ways_are_refused(tmp_path):
     parts = []
     for name in ("image", "picture"):
         features = {name: bytes_feature([IMAGE]), "label": int64_feature((1,)), "key": bytes_feature([name.encode()])}
-        stager = Stager(open_folder(str(tmp_path)), StagingOptions(Stored(), 1 << 20))
+        stager = Stager(open_folder(str(tmp_path)), StagingOptions(1 << 20))
         assert [*stager.add(encode(features)), *stager.finish()] == []
         begin_staging(open_folder(str(tmp_path)))
         parts.append(stager.flush())

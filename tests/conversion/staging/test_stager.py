@@ -6,16 +6,14 @@ from shardkit import images
 from shardkit.conversion.inventory import parts
 from shardkit.conversion.inventory.columns import INVENTORY_SCHEMA
 from shardkit.conversion.staging import stager as staging
-from shardkit.conversion.staging.staged_part import STAGED, StagedBefore, StagingOptions, begin_staging
-from shardkit.conversion.staging.stager import OF_IMAGE, Stager
+from shardkit.conversion.staging.stager import STAGED, StagedBefore, Stager, StagingOptions, begin_staging
 from shardkit.errors import StaleRunError
 from shardkit.naming import WORK_FOLDER
-from shardkit.options.groups import Stored
 from shardkit.sources.listing import Listing
 from shardkit.storage import open_folder
 from shardkit.testing import inventory_table, picture
 
-OPTIONS = StagingOptions(Stored(resize=8), 1 << 20)
+OPTIONS = StagingOptions(1 << 20)
 ROWS = [
     {"key": f"{i:02d}.png", "image": picture(i, width=20, height=20, kind="PNG"), "label": "ab"[i % 2]}
     for i in range(20)
@@ -29,11 +27,11 @@ def output(tmp_path):
     return folder
 
 
-def staged(output, *bundles, options=OPTIONS, before=None):
+def staged(output, *bundles, before=None):
     """The rows of the inventory after staging these bundles."""
     names = []
     for rows in bundles:
-        stager = Stager(output, options, before)
+        stager = Stager(output, OPTIONS, before)
         assert [one for row in rows for one in stager.add(row)] == []
         names.append(stager.flush().name)
     return parts.read_parts(output, names)[0]
@@ -63,7 +61,7 @@ def test_an_image_under_several_keys_is_stored_once(output):
 def test_a_rerun_in_other_bundles_decodes_and_stores_nothing(output, monkeypatch):
     first = staged(output, ROWS[:10], ROWS[10:])
     found = files(output)
-    before = StagedBefore(output, OPTIONS.folder, OF_IMAGE)
+    before = StagedBefore(output)
     checked = []
     monkeypatch.setattr(images, "check_fully", checked.append)
     again = staged(output, ROWS[::-2], ROWS[::2], before=before)
@@ -71,24 +69,16 @@ def test_a_rerun_in_other_bundles_decodes_and_stores_nothing(output, monkeypatch
     assert (files(output), checked) == (found, [])
 
 
-def test_images_in_another_form_are_staged_again(output):
-    staged(output, ROWS)
-    other = StagingOptions(Stored(resize=10), 1 << 20)
-    table = staged(output, ROWS, options=other, before=StagedBefore(output, other.folder, OF_IMAGE))
-    assert {one["width"] for one in table["stored"].to_pylist()} == {10}
-    assert len(files(output)) == 2
-
-
 def test_parts_of_another_conversion_hold_no_staged_images(output):
     listing = Listing(INVENTORY_SCHEMA, columns=inventory_table(["a", "b"]))
     parts.write_rows(output, parts.part_path("other-2.arrow"), listing.table(), listing)
-    before = StagedBefore(output, OPTIONS.folder, OF_IMAGE)
+    before = StagedBefore(output)
     assert len(staged(output, ROWS, before=before)) == len(ROWS)
 
 
 def test_files_and_memory_are_bounded(output, monkeypatch):
     monkeypatch.setattr(staging, "FILE_BYTES", 2000)
-    stager, names = Stager(output, StagingOptions(Stored(), 1 << 20)), []
+    stager, names = Stager(output, OPTIONS), []
     for row in ROWS:
         assert list(stager.add(row)) == []
         if stager.is_full:

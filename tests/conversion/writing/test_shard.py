@@ -1,9 +1,11 @@
 import errno
 import io
+import pickle
 import platform
 import subprocess
 import sys
 from collections import Counter
+from dataclasses import replace
 
 import pytest
 from PIL import Image
@@ -12,14 +14,14 @@ from shardkit import images, naming
 from shardkit.conversion.inventory.columns import Reject
 from shardkit.conversion.planning import plan_file
 from shardkit.conversion.writing import shard as writing
-from shardkit.conversion.writing.output import finished_shards, shard_reports
-from shardkit.conversion.writing.output.shard_reports import ShardReport, error_path, rejects_path
+from shardkit.conversion.writing.output import finished_shards
+from shardkit.conversion.writing.output.finished_shards import FailedShard, rejects_path
 from shardkit.dataset import example, tfrecord
 from shardkit.dataset.index.file import key_hashes, parse_index
 from shardkit.errors import DataError, MachineError
 from shardkit.options.groups import ConvertOptions
 from shardkit.parallel import run_token
-from shardkit.parallel.run_token import Run
+from shardkit.parallel.run_token import Fence, Run
 from shardkit.sources import SourceOptions
 from shardkit.sources.opening import open_source
 from shardkit.storage import TEMPORARY, open_folder, retry
@@ -51,19 +53,16 @@ class Job:
         self.token = Run(self.output).start()
 
     def write(self, output=None):
-        for task in self.tasks:
-            job = write_job(self.source.folder, self.plan)
-            work_on(job.write, task, output or self.output, self.token)
+        """Write all shards; those that failed."""
+        job = write_job(self.source.folder, self.plan)
+        written = [one for task in self.tasks for one in work_on(job.write, task, output or self.output, self.token)]
+        return [one for one in written if isinstance(one, FailedShard)]
 
     def is_done(self, task):
         return finished_shards.find_finished_shard(self.output, task.name, self.plan.digest) is not None
 
-    def errors(self):
-        """The reports of what went wrong."""
-        return shard_reports.errors(self.output, self.token, self.plan.digest, [task.name for task in self.tasks])
-
     def late_rejects(self):
-        return shard_reports.late_rejects(self.output, self.plan.digest)
+        return finished_shards.late_rejects(self.output, self.plan.digest)
 
     def shards(self):
         """Every file named like a shard or an index."""
@@ -147,9 +146,8 @@ def test_a_finished_shard_is_left_alone(job):
     times = {name: job.output.stat(name).mtime_ns for name in job.shards()}
     for path in job.source_path.rglob("*.png"):
         path.unlink()
-    job.write()
+    assert job.write() == []
     assert {name: job.output.stat(name).mtime_ns for name in job.shards()} == times
-    assert job.errors() == []
 
 
 @pytest.mark.parametrize("ending", ["tfrecord", "index.parquet"])
@@ -195,12 +193,11 @@ def change_a_byte(path):
 )
 def test_a_source_that_changed_is_reported_by_key_and_its_shard_not_written(job, change, sentence):
     change(job.source_path / "cat/a.png")
-    job.write()
-    (report,) = job.errors()
-    assert report.exit_code == DataError.exit_code == 1
-    assert f"{job.source_path}/cat/a.png: " in report.error
-    assert sentence in report.error
-    assert report.error.count("overwrite=True") == 1
+    (failed,) = job.write()
+    assert failed.exit_code == DataError.exit_code == 1
+    assert f"{job.source_path}/cat/a.png: " in failed.error
+    assert sentence in failed.error
+    assert failed.error.count("overwrite=True") == 1
     (bad,) = [task for task in job.tasks if not job.is_done(task)]
     assert not any(name.startswith(bad.name.stem) for name in files_of(job.output))
     assert not any(TEMPORARY in name for name in files_of(job.output))
@@ -217,11 +214,11 @@ LATE = {
 def test_under_header_check_bad_files_are_late_rejects_and_shrink_their_shard(tmp_path):
     job = Job(tmp_path, LATE, shards=2, check="header")
     (job.source_path / "dog/d.png").unlink()
-    counted = shard_reports.LateRejectsCount(job.output, job.plan.digest)
+    counted = finished_shards.LateRejectsCount(job.output, job.plan.digest)
     assert counted.count() == 0
-    job.write()
-    assert counted.count() == shard_reports.LateRejectsCount(job.output, job.plan.digest).count() == 4
-    assert shard_reports.LateRejectsCount(job.output, "of another plan").count() == 0
+    assert job.write() == []
+    assert counted.count() == finished_shards.LateRejectsCount(job.output, job.plan.digest).count() == 4
+    assert finished_shards.LateRejectsCount(job.output, "of another plan").count() == 0
     late = {one.key: one for one in job.late_rejects()}
     assert {key: one.reason for key, one in late.items()} == {
         "cat/empty.png": "empty",
@@ -231,7 +228,6 @@ def test_under_header_check_bad_files_are_late_rejects_and_shrink_their_shard(tm
     }
     assert late["dog/cut.jpg"].source_bytes == len(LATE["dog/cut.jpg"])
     assert all(one.message for one in late.values())
-    assert job.errors() == []
     counts = [parse_index(job.output.read(task.name.index), where="x")[1].num_examples for task in job.tasks]
     assert sum(counts) == len(LATE) - 4
 
@@ -262,24 +258,22 @@ import pickle, resource, sys
 from shardkit.testing import work_on
 job, output, task, token = pickle.load(sys.stdin.buffer)
 resource.setrlimit(resource.RLIMIT_FSIZE, (4 << 10, 4 << 10))  # 4 KiB
-work_on(job.write, task, output, token)
+[failed] = work_on(job.write, task, output, token)
+sys.stdout.buffer.write(pickle.dumps(failed))
 """
 
 
 def test_a_disk_that_is_full_is_reported_as_the_machines_fault_and_no_part_is_left(tmp_path):
-    import pickle
-
     job = Job(tmp_path, {"cat/1.png": picture(1, width=100, height=100)}, shards=1)
     write = write_job(job.source.folder, job.plan)
     task = pickle.dumps((write, job.output, job.tasks[0], job.token))
     done = subprocess.run([sys.executable, "-c", FULL], input=task, capture_output=True, check=False)
     assert done.returncode == 0, done.stderr
-    (report,) = job.errors()
-    assert report.exit_code == MachineError.exit_code == 3
-    name = job.tasks[0].name
-    assert report.error.startswith(f"{job.output_path}/{name.records}: cannot write: ")
-    assert "File too large" in report.error
-    assert set(files_of(job.output)) == {plan_file.rows_path(0), run_token.PATH, error_path(name)}
+    failed = pickle.loads(done.stdout)  # noqa: S301 - our own bytes
+    assert failed.exit_code == MachineError.exit_code == 3
+    assert failed.error.startswith(f"{job.output_path}/{failed.name.records}: cannot write: ")
+    assert "File too large" in failed.error
+    assert set(files_of(job.output)) == {plan_file.rows_path(0), run_token.PATH}
 
 
 def test_an_image_that_passed_its_check_and_cannot_be_normalised_is_a_late_reject(job, monkeypatch):
@@ -291,9 +285,8 @@ def test_an_image_that_passed_its_check_and_cannot_be_normalised_is_a_late_rejec
         return normalise(data, info, form)
 
     monkeypatch.setattr(images, "normalise", fail)
-    job.write()
+    assert job.write() == []
     assert job.late_rejects() == [Reject("dog/b.bmp", "damaged", "The BMP is odd.", len(FILES["dog/b.bmp"]))]
-    assert job.errors() == []
     assert all(map(job.is_done, job.tasks))
 
 
@@ -316,8 +309,7 @@ def test_a_mask_that_cannot_be_read_rejects_its_image_where_nothing_was_checked_
     files = {f"images/{i}.png": picture(i) for i in range(4)} | {f"masks/{i}.png": grey.getvalue() for i in range(4)}
     job = Job(tmp_path, files, shards=1, check="header")
     (job.source_path / "masks" / "2.png").unlink()
-    job.write()
-    assert job.errors() == []
+    assert job.write() == []
     [late] = job.late_rejects()
     assert (late.key, late.reason) == ("images/2.png", "unreadable")
     assert "masks/2.png" in late.message
@@ -328,8 +320,7 @@ def test_no_memory_is_the_machines_fault(job, monkeypatch):
         raise MemoryError
 
     monkeypatch.setattr(images, "normalise", fail)
-    job.write()
-    assert {(report.exit_code, report.error.rpartition(": ")[2]) for report in job.errors()} == {(3, "no memory left")}
+    assert {(one.exit_code, one.error.rpartition(": ")[2]) for one in job.write()} == {(3, "no memory left")}
 
 
 @pytest.mark.parametrize("size", [0, 1, (1 << 20) - 17, (1 << 20) - 16, (1 << 20) - 4, 1 << 20, (1 << 20) + 1, 5 << 20])
@@ -359,33 +350,19 @@ def test_resizing_is_told_in_the_index(tmp_path):
     assert Counter(changes for *_, changes in sizes.values()) == {"": 3, "resized": 2, "format:bmp": 1}
 
 
-def test_reports_make_the_round_trip():
-    report = ShardReport("a", "b", (Reject("\u732b.jpg", "empty", "it is", 0),), "an error", 3)
-    assert ShardReport.from_bytes(report.to_bytes()) == report
-    assert ShardReport.from_bytes(ShardReport("a").to_bytes()) == ShardReport("a")
-
-
-def report(job, path, run=None, plan_digest=None, **fields):
-    with job.output.atomic_write(path) as file:
-        file.write(ShardReport(run or job.token, plan_digest or job.plan.digest, **fields).to_bytes())
-
-
 def test_only_rejects_of_finished_shards_outlive_a_run(job):
-    names = [task.name for task in job.tasks]
-    for name in names:
-        report(job, rejects_path(name), rejected=(Reject(name.stem, "empty", "it is", 0),))
-        report(job, error_path(name), error=name.stem, exit_code=1)
-    shard_reports.remove_stale_reports(job.output, [names[1]])
-    assert [one.key for one in job.late_rejects()] == [names[1].stem]
-    assert job.errors() == []
+    fence, rejects = Fence(job.output, job.token), [Reject(f"{number}", "empty", "it is 猫", 0) for number in range(2)]
+    for task, reject in zip(job.tasks, rejects, strict=True):
+        finished_shards.report(task, fence, [reject])
+    assert job.late_rejects() == rejects
+    finished_shards.remove_stale_reports(job.output, [job.tasks[1].name])
+    assert job.late_rejects() == rejects[1:]
 
 
-def test_reports_of_other_runs_and_plans_and_temporary_files_are_ignored(job):
-    names = [task.name for task in job.tasks]
-    report(job, error_path(names[0]), "ended", error="old", exit_code=3)
-    report(job, rejects_path(names[0]), None, "0" * 64, rejected=(Reject("a", "empty", "", 0),))
-    write_tree(job.output_path, {f"{shard_reports.REPORTS}/{TEMPORARY}1-abc": b"to"})
-    assert job.errors() == []
+def test_reports_of_other_plans_and_temporary_files_are_ignored(job):
+    task = replace(job.tasks[0], plan_digest="0" * 64)
+    finished_shards.report(task, Fence(job.output, job.token), [Reject("a", "empty", "", 0)])
+    write_tree(job.output_path, {f"{finished_shards.REPORTS}/{TEMPORARY}1-abc": b"to"})
     assert job.late_rejects() == []
 
 
@@ -470,8 +447,7 @@ def test_errors_that_may_pass_are_tried_again_a_bounded_number_of_times(number, 
     monkeypatch.setattr(kind, place, failing)
     for failures in (2, 3):
         left[:] = [1] * failures
-        job.write()
-        errors = [report.error for report in job.errors()]
+        errors = [failed.error for failed in job.write()]
         if is_passing and failures == 2:
             assert errors == []
             assert all(map(job.is_done, job.tasks))

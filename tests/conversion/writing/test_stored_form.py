@@ -8,7 +8,7 @@ import pytest
 from PIL import Image
 
 from shardkit.conversion.planning import plan_file
-from shardkit.conversion.writing.output import shard_reports
+from shardkit.conversion.writing.output import finished_shards
 from shardkit.dataset.example import decode
 from shardkit.dataset.features import MASK
 from shardkit.dataset.index.file import parse_index
@@ -67,13 +67,13 @@ def written(path, root, **options):
     plan_file.write_rows(output, plan)
     (task,) = plan_file.shard_tasks(plan)
     token = Run(output).start()
-    work_on(write_job(source.folder, plan).write, task, output, token)
-    assert shard_reports.errors(output, token, plan.digest, [task.name]) == []
+    [finished] = work_on(write_job(source.folder, plan).write, task, output, token)
+    assert finished.shard.path == task.name.records
     table, summary = parse_index(output.read(task.name.index), where="x")
     shard = output.read(task.name.records)
     rows = {row["key"]: row for row in table.to_pylist()}
     records = {key: shard[row["offset"] + 12 : row["offset"] + 12 + row["length"]] for key, row in rows.items()}
-    return records, rows, summary, shard_reports.late_rejects(output, plan.digest)
+    return records, rows, summary, finished_shards.late_rejects(output, plan.digest)
 
 
 def red_box(data):

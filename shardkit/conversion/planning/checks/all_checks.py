@@ -6,7 +6,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from shardkit.conversion.inventory.inventory import Inventory
+from shardkit.conversion.inventory.parts import Inventory
 from shardkit.conversion.planning.checks.annotations import check_boxes, check_turned
 from shardkit.conversion.planning.checks.classes import (
     check_counts,

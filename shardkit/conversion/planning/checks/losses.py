@@ -13,7 +13,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from shardkit.conversion.inventory.columns import STORED, info_of
+from shardkit.conversion.inventory.columns import info_of
 from shardkit.conversion.planning.checks.finding import Finding, Keys, numbers_of
 from shardkit.conversion.planning.labels import ExampleLabels
 from shardkit.conversion.planning.rows import Rows
@@ -144,9 +144,6 @@ def _bit_depth(good: Rows, step: _Step, options: ConvertOptions) -> Finding:
         sentence = f"{found}: the high 8 bits are kept, and the samples use {least} to {most} of {_MAX_SAMPLE}{others}"
         return Finding("bit_depth", "warns", sentence, remedy="check that both look alike" if others else "")
     changes = [Change("the same: the range that the images of SOURCE use", {"bit_depth": AUTO_SCALE})]
-    is_staged = STORED.name in good.column_names and len(good[STORED.name].drop_null())
-    if is_staged:  # stored before the range is known
-        changes = []
     if wide:  # by a few images, or each image uses another part
         least, most, changes = int(np.percentile(low, _EDGE)), int(np.percentile(high, 100 - _EDGE)), []
     most = max(most, least + 1)

@@ -16,7 +16,7 @@ import pyarrow.compute as pc
 from shardkit.conversion.inventory.columns import TARGET
 from shardkit.conversion.planning.checks.finding import Finding, Keys
 from shardkit.conversion.planning.choosing import ChosenExamples
-from shardkit.conversion.planning.earlier_examples import EarlierExamples, rows_of_contents, rows_with
+from shardkit.conversion.planning.earlier_examples import EarlierExamples
 from shardkit.conversion.planning.labels import ExampleLabels
 from shardkit.conversion.planning.rows import Rows, run_starts
 from shardkit.conversion.planning.splits import grouping
@@ -80,14 +80,11 @@ def check_earlier(chosen: ChosenExamples, earlier: EarlierExamples) -> Iterator[
     """Yield findings about groups of the dataset in another split, and duplicates of its images with another label."""
     yield from _other_labels(chosen.good, earlier)
     groups = chosen.relations.groups
-    if groups is None or not earlier.groups:
-        return
-    rows = rows_with(groups, earlier.groups)
-    names = groups.take(pa.array(rows)).to_pylist()
-    splits = [chosen.names[split] for split in chosen.split_of[rows].tolist()]
-    found = [*zip(rows.tolist(), names, splits, strict=True)]
-    # The first row of each group.
-    leaking = {name: (row, split) for row, name, split in reversed(found) if split not in earlier.groups[name]}
+    leaking: dict[str, tuple[int, str]] = {}
+    for row, old in ({} if groups is None else earlier.sharing("group", groups)).items():
+        split = chosen.names[chosen.split_of[row]]
+        if split not in {one["split"] for one in old}:
+            leaking.setdefault(old[0]["group"], (row, split))
     if leaking:
         keys = chosen.good["key"]
         yield Finding(
@@ -100,22 +97,20 @@ def check_earlier(chosen: ChosenExamples, earlier: EarlierExamples) -> Iterator[
 
 
 def _other_labels(good: Rows, earlier: EarlierExamples) -> Iterator[Finding]:
-    twins = rows_of_contents(good, earlier.contents)
-    rows = sorted(twins)
-    names = good["label_name"].take(pa.array(rows, pa.int64())).to_pylist()
-    pairs = [
-        (row, next((twin for twin in twins[row].values() if twin.label_name not in {None, name}), None))
-        for row, name in zip(rows, names, strict=True)
-        if name is not None
-    ]
-    found = [(row, twin) for row, twin in pairs if twin is not None]
+    twins = earlier.sharing("content_sha256", good["content_sha256"])
+    names = good["label_name"].take(pa.array(list(twins), pa.int64())).to_pylist()
+    found = []
+    for (row, some), name in zip(twins.items(), names, strict=True):
+        other = next((twin["key"] for twin in some if twin["label_name"] not in {None, name}), None)
+        if name is not None and other is not None:
+            found.append((row, other))
     if found:
         keys = good["key"]
         yield Finding(
             "duplicate_with_other_label",
             "warns",
             f"{counted(len(found), 'image')} with the bytes of an image of the dataset that has another label",
-            tuple(f"{keys[row].as_py()} and {twin.key}" for row, twin in found),
+            tuple(f"{keys[row].as_py()} and {other}" for row, other in found),
             _correcting(is_single=True),
             has_fixes=True,
         )

@@ -9,6 +9,7 @@ blocks of different splits are left out, so that no two neighbours of a recordin
                                      1395…1399 1400…1404     left out: a twentieth of a block on both sides
 """
 
+import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -252,8 +253,9 @@ def between_blocks(
     pairs, first, pair_of = np.unique(codes[rows] * len(names) + split_of[rows], return_index=True, return_inverse=True)
     blocks = groups.take(pa.array(rows[first])).to_pylist()
     own = [names[at] for at in (pairs % len(names)).tolist()]
-    splits_of = {name: set(splits) for name, splits in (earlier.groups if earlier else {}).items()}
-    for name, split in zip(blocks, own, strict=True):
+    old = () if earlier is None else (earlier.rows[column].to_pylist() for column in ("group", "split"))
+    splits_of: dict[str | None, set[str]] = {}
+    for name, split in itertools.chain(zip(blocks, own, strict=True), zip(*old, strict=True)):
         splits_of.setdefault(name, set()).add(split)
     is_border = np.zeros((len(pairs), 2), np.bool_)
     for at, (name, split) in enumerate(zip(blocks, own, strict=True)):

@@ -1,18 +1,17 @@
 """What a conversion asks the dataset that its examples are appended to."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from shardkit.conversion.inventory.inventory import Inventory
+from shardkit.conversion.inventory.parts import Inventory
 from shardkit.conversion.inventory.table import fingerprint
 from shardkit.conversion.planning.choosing import planned_table
-from shardkit.conversion.planning.earlier_examples import EarlierExamples, rows_with
+from shardkit.conversion.planning.earlier_examples import EARLIER_SCHEMA, EarlierExamples, rows_with
 from shardkit.conversion.planning.labels import label_names
 from shardkit.conversion.planning.plan_file import PlannedDataset
 from shardkit.conversion.planning.rows import Rows
@@ -104,18 +103,11 @@ class Addition:
             search.add(split, path, index, has_sizes=has_sizes)
             depths.update(pc.unique(pc.count_substring(index["key"], "/")).to_pylist())
         refuse_other_depth(source, keys, depths)
-        existing = rows_with(keys, search.keys)
-        self._refuse_existing(good, existing, search)
-        known = keys.take(pa.array(existing)).to_pylist()
-        contents = good["content_sha256"].take(pa.array(rows_with(good["content_sha256"], search.contents)))
-        return EarlierExamples(
-            self.manifest.classes,
-            frozenset(known),
-            self._withdrawn(table),
-            {content: search.contents[content] for content in contents.to_pylist()},
-            search.groups,
-            *search.old_images.near(good, options, self.root, inventory.thumbnails),
-        )
+        rows = pa.concat_tables(search.found or [EARLIER_SCHEMA.empty_table()])
+        near = search.old_images.near(good, options, self.root, inventory.thumbnails)
+        earlier = EarlierExamples(self.manifest.classes, rows, self._withdrawn(table), *near)
+        self._refuse_existing(good, earlier.sharing("key", keys))
+        return earlier
 
     def _indexes(self) -> Iterator[tuple[str, str, pa.Table, bool]]:
         """Yield split, path and index of each shard, and whether its sizes are those of raw files."""
@@ -152,15 +144,13 @@ class Addition:
             after = without(after, rows["key"].to_pylist(), rows["content_sha256"].to_pylist())
         return None if after.equals(before) else after
 
-    def _refuse_existing(self, good: Rows, existing: npt.NDArray[np.intp], search: "DatasetSearch") -> None:
-        if not len(existing):
+    def _refuse_existing(self, good: Rows, existing: Mapping[int, Sequence[Mapping[str, Any]]]) -> None:
+        if not existing:
             return
-        columns = ("key", "content_sha256", "source_bytes")
-        keys, contents, sizes = (good[name].take(pa.array(existing)).to_pylist() for name in columns)
+        new = good.take(np.array([*existing])).select(["key", "content_sha256", "source_bytes"]).to_pylist()
+        keys = [one["key"] for one in new]
         changed = [
-            key
-            for key, content, num_bytes in zip(keys, contents, sizes, strict=True)
-            if search.keys[key].is_changed(content, num_bytes)
+            one["key"] for one, (old, *_) in zip(new, existing.values(), strict=True) if _is_other_file(one, old)
         ]
         what = f"the key of an image is its path in SOURCE, and {self.root.url} has"
         if changed:
@@ -173,6 +163,13 @@ class Addition:
                 f"{what} {counted(len(keys), 'key')} of the {len(good):,} in SOURCE already, such as "
                 f"{printable(keys[0])!r}; add {named('skip_existing', True)} to append only the others"
             )
+
+
+def _is_other_file(new: Mapping[str, Any], old: Mapping[str, Any]) -> bool:
+    """Return whether a file is certainly another one than that of an example; without its content, the size tells."""
+    if new["content_sha256"] is not None:
+        return bool(new["content_sha256"] != old["content_sha256"])
+    return None not in {new["source_bytes"], old["source_bytes"]} and new["source_bytes"] != old["source_bytes"]
 
 
 def _read_addition(pinned: str, skip_existing: bool, readmit: bool) -> Addition:  # noqa: FBT001 - pickle's arguments

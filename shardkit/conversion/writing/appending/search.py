@@ -1,7 +1,7 @@
 """Search the dataset that images are appended to: what its examples have that new ones have, or are near to."""
 
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -9,9 +9,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from shardkit import images
-from shardkit.conversion.inventory.parts import Thumbnails
+from shardkit.conversion.inventory.source_files import Thumbnails
 from shardkit.conversion.planning.duplicates import compares_pixels, counts_near, first_hashes
-from shardkit.conversion.planning.earlier_examples import Twin
+from shardkit.conversion.planning.earlier_examples import EARLIER_SCHEMA
 from shardkit.conversion.planning.rows import Rows
 from shardkit.conversion.planning.splits import grouping
 from shardkit.conversion.planning.splits.assign_splits import contents_known, groups_of, neighbours
@@ -79,13 +79,12 @@ class OldImages:
         splits = {content: splits_of[int(new_codes[at])] for content, at in zip(found, near, strict=True)}
         if thumbnails is None or not self.compares_pixels:
             return splits, frozenset()
-        picture_of = thumbnails.of(found)
+        pictures = thumbnails.of(good.take(rows[near]))
         old_hashes = np.concatenate(self.hashes)
         copies = set[bytes]()
-        for at, content in zip(near, found, strict=True):
+        for at, content, picture in zip(near, found, pictures, strict=True):
             old = np.flatnonzero(old_codes == new_codes[at])
             close = old[distances(old_hashes[old], hashes[at]) <= RADIUS].tolist()
-            picture = picture_of.get(content)
             if picture is not None and any(are_copies(self._thumbnail(one, root), picture) for one in close):
                 copies.add(content)
         return splits, frozenset(copies)
@@ -102,20 +101,6 @@ class OldImages:
         return images.thumbnail(data, images.inspect(data))
 
 
-class KnownFile(NamedTuple):
-    """The raw file of an example of the dataset."""
-
-    content: bytes  # its sha256
-    # Its size; None if the example came from a dataset, which knows the size of the stored image only.
-    num_bytes: int | None
-
-    def is_changed(self, content: bytes | None, num_bytes: int | None) -> bool:
-        """Return whether a file is certainly another one; without its content, the size tells."""
-        if content is not None:
-            return content != self.content
-        return None not in {num_bytes, self.num_bytes} and num_bytes != self.num_bytes
-
-
 @dataclass(frozen=True, slots=True)
 class DatasetSearch:
     """Searches the dataset's indexes for what the new examples have, one index at a time."""
@@ -126,11 +111,7 @@ class DatasetSearch:
     # The rule that found them in keys, if one did: it finds those of old examples without a group too.
     rules: list[GroupRule]
     old_images: OldImages  # the perceptual hashes of the dataset
-    # Keys of the dataset whose hash is among these, each with its raw file.
-    keys: dict[str, KnownFile] = field(default_factory=dict)
-    # Contents of the dataset whose first word is among these, with an example for each split.
-    contents: dict[bytes, dict[str, Twin]] = field(default_factory=dict)
-    groups: dict[str, set[str]] = field(default_factory=dict)  # groups that both have, with their splits
+    found: list[pa.Table] = field(default_factory=list)  # what the dataset has of these, with EARLIER_SCHEMA
 
     @classmethod
     def of(cls, good: Rows, options: ConvertOptions) -> "DatasetSearch":
@@ -154,25 +135,24 @@ class DatasetSearch:
 
         Without `has_sizes`, only the sizes of images that nothing changed are those of raw files.
         """
-        rows = index.take(_found(index["key_hash"].to_numpy(), self.key_hashes))
-        names = ("key", "content_sha256", "source_bytes", "changes")
-        for key, content, num_bytes, changes in zip(*(rows[name].to_pylist() for name in names), strict=True):
-            self.keys[key] = KnownFile(content, num_bytes if has_sizes or not changes else None)
-        rows = index.take(_found(grouping.digest_prefixes(index["content_sha256"]), self.prefixes))
-        columns = (rows[name].to_pylist() for name in ("content_sha256", "key", "label_name"))
-        for content, key, label_name in zip(*columns, strict=True):
-            self.contents.setdefault(content, {}).setdefault(split, Twin(key, label_name))
+        groups = filled_groups(index, self.rules) if len(self.wanted_groups) else index["group"]
+        in_group = np.flatnonzero(pc.is_in(groups, self.wanted_groups).to_numpy(zero_copy_only=False))
+        _, first = np.unique(groups.take(pa.array(in_group)).to_numpy(zero_copy_only=False), return_index=True)
+        same_key = _found(index["key_hash"].to_numpy(), self.key_hashes)
+        same_content = _found(grouping.digest_prefixes(index["content_sha256"]), self.prefixes)
+        rows = np.unique(np.concatenate((same_key, same_content, in_group[first])))
+        if len(rows):
+            is_raw = True if has_sizes else pc.equal(index["changes"].cast(pa.string()), "")
+            sizes = pc.if_else(is_raw, index["source_bytes"], None)
+            columns = {"split": pa.repeat(split, len(index)), "source_bytes": sizes, "group": groups}
+            table = pa.table({name: columns[name] if name in columns else index[name] for name in EARLIER_SCHEMA.names})
+            self.found.append(table.take(pa.array(rows)).cast(EARLIER_SCHEMA))
         self.old_images.add(split, path, index)
-        if len(self.wanted_groups):
-            groups = filled_groups(index, self.rules)
-            both = pc.unique(groups.filter(pc.is_in(groups, self.wanted_groups)))
-            for name in both.to_pylist():
-                self.groups.setdefault(name, set()).add(split)
 
 
-def _found(values: npt.NDArray[Any], wanted: npt.NDArray[Any]) -> pa.Array:
+def _found(values: npt.NDArray[Any], wanted: npt.NDArray[Any]) -> npt.NDArray[np.intp]:
     """Return the rows whose value is among sorted ones."""
     if not len(wanted):
-        return pa.array([], pa.int64())
+        return np.zeros(0, np.intp)
     at = np.minimum(np.searchsorted(wanted, values), len(wanted) - 1)
-    return pa.array(np.flatnonzero(wanted[at] == values))
+    return np.flatnonzero(wanted[at] == values)

@@ -2,24 +2,36 @@
 
 A writer returns what the index of its shard says, so that one worker publishes without reading all indexes. It counts
 while the shard and its index have the sizes that it names; otherwise, and for the shards of earlier runs, the
-index is read.
+index is read. A writer that fails returns why: an exception of a worker would reach the user as kilobytes of a runner's
+traceback, and as one of many.
+
+The examples that writers reject are files in the work folder, which outlive the run: finished shards lack them.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+import json
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from shardkit import naming
+from shardkit.conversion.inventory.columns import Reject
+from shardkit.conversion.inventory.parts import remove_parts
+from shardkit.conversion.planning.plan_file import ShardTask
 from shardkit.dataset.index.file import ShardSummary, indexed_labels, parse_index
 from shardkit.dataset.manifest import Index, Shard
-from shardkit.errors import DataError
+from shardkit.errors import DataError, MachineError
 from shardkit.hashing import sha256_hex
 from shardkit.naming import ShardName
 from shardkit.options.words import convert_again
+from shardkit.parallel.run_token import Fence
 from shardkit.storage import TEMPORARY, Folder
 from shardkit.storage.concurrent_reads import read_many
+
+REPORTS = f"{naming.WORK_FOLDER}/shards"
+_ENDING = ".json"
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,8 +62,17 @@ class FinishedShard:
         return cls.of(shard, index, raw)
 
 
+@dataclass(frozen=True, slots=True)
+class FailedShard:
+    """A shard that could not be written."""
+
+    name: ShardName
+    error: str
+    exit_code: int  # of the error
+
+
 def check_finished_shards(
-    output: Folder, names: Sequence[ShardName], plan_digest: str, written: Iterable[FinishedShard] = ()
+    output: Folder, names: Sequence[ShardName], plan_digest: str, written: Iterable[FinishedShard | FailedShard] = ()
 ) -> list[FinishedShard]:
     """Check without reading the shards that each is of this plan and is there with its index.
 
@@ -59,15 +80,35 @@ def check_finished_shards(
     other shard, its index is read: it names the plan, covers the shard, and the shard has its size.
     """
     there = {entry.name: entry.num_bytes for entry in output.scan()}
-    known = {
-        one.shard.path: one
-        for one in written
-        if (there.get(one.shard.path), there.get(one.shard.index.path)) == (one.shard.num_bytes, one.index_bytes)
-    }
+    known, failed = dict[str, FinishedShard](), list[FailedShard]()
+    for one in written:
+        if isinstance(one, FailedShard):
+            failed.append(one)
+        elif (there.get(one.shard.path), there.get(one.shard.index.path)) == (one.shard.num_bytes, one.index_bytes):
+            known[one.shard.path] = one
+    # An engine may have let another worker write the same shard.
+    _raise_failure(output, [one for one in failed if find_finished_shard(output, one.name, plan_digest) is None])
     others = [name for name in names if name.records not in known]
+    if missing := [name for name in others if name.index not in there]:
+        raise MachineError(
+            f"{output.url}: {len(missing)} shards are missing, the first is {missing[0].stem}, and no worker reported "
+            "an error; check whether the disk is full, and whether every worker reaches the same OUTPUT"
+        )
     for one in read_many(lambda name: check_finished_shard(output, name, plan_digest), others):
         known[one.shard.path] = one
     return [known[name.records] for name in names]
+
+
+def _raise_failure(output: Folder, failed: Sequence[FailedShard]) -> None:
+    if not failed:
+        return
+    worst = max(failed, key=lambda one: one.exit_code)
+    more = f" ({len(failed)} shards failed in all)" if len(failed) > 1 else ""
+    if worst.exit_code == MachineError.exit_code:
+        raise MachineError(worst.error + more)
+    # A file is not what its check found, although its size and time may be the same: check all of them again.
+    remove_parts(output)
+    raise DataError(worst.error + more)
 
 
 def check_finished_shard(output: Folder, name: ShardName, plan_digest: str) -> FinishedShard:
@@ -114,3 +155,67 @@ def count_written(output: Folder, num_examples: Mapping[ShardName, int], bytes_p
     unfinished_bytes = sum(size for name, size in entries.items() if name.startswith(TEMPORARY))
     unfinished = int(unfinished_bytes / bytes_per_image) if bytes_per_image else 0
     return min(images + unfinished, sum(num_examples.values()))
+
+
+def rejects_path(name: naming.ShardName) -> str:
+    """Return the path of a shard's late rejects; without rejects there is no file."""
+    return f"{REPORTS}/{name.stem}{_ENDING}"
+
+
+def report(task: ShardTask, fence: Fence, rejected: Iterable[Reject]) -> None:
+    """Report the examples rejected while writing a shard."""
+    written = {"plan_digest": task.plan_digest, "rejected": list(rejected)}
+    fence.write(rejects_path(task.name), json.dumps(written).encode())
+
+
+def late_rejects(output: Folder, plan_digest: str) -> list[Reject]:
+    """Return the examples that the writers of a plan rejected, in the order of the shards' names."""
+    return [one for stem in _stems(output) for one in _read_report(output, stem, plan_digest)]
+
+
+def _stems(output: Folder) -> list[str]:
+    """Return the names without ending of the shards with rejects."""
+    return [entry.name.removesuffix(_ENDING) for entry in output.scan(REPORTS) if entry.name.endswith(_ENDING)]
+
+
+def _read_report(output: Folder, stem: str, plan_digest: str | None = None) -> Iterator[Reject]:
+    """Yield the rejects of a shard; none if it is of another plan."""
+    written = json.loads(output.read(f"{REPORTS}/{stem}{_ENDING}"))
+    if plan_digest in {None, written["plan_digest"]}:
+        yield from (Reject(*one) for one in written["rejected"])
+
+
+class LateRejectsCount:
+    """Counts the examples that the writers of a plan have rejected so far; each report is read once."""
+
+    def __init__(self, output: Folder, plan_digest: str) -> None:
+        self._output, self._plan_digest = output, plan_digest
+        self._counts: dict[str, int] = {}
+
+    def count(self) -> int:
+        """Return the number in the reports that exist now."""
+        stems = _stems(self._output)
+        for stem in stems:
+            if stem not in self._counts:
+                self._counts[stem] = len([*_read_report(self._output, stem, self._plan_digest)])
+        return sum(self._counts[stem] for stem in stems)
+
+
+def remove_stale_reports(output: Folder, finished: Iterable[naming.ShardName]) -> None:
+    """Remove the reports of earlier runs, except the rejects of finished shards."""
+    kept = {f"{name.stem}{_ENDING}" for name in finished}
+    for entry in output.scan(REPORTS):
+        if entry.name not in kept:
+            output.remove(f"{REPORTS}/{entry.name}")
+
+
+def shards_with_rejects(output: Folder, reason: str) -> set[str]:
+    """Return the names without ending of the shards whose writers rejected an example for a reason."""
+    return {stem for stem in _stems(output) if any(one.reason == reason for one in _read_report(output, stem))}
+
+
+def forget_shards_with_rejects(output: Folder, reason: str) -> None:
+    """Remove the done marks of the shards whose writers rejected an example for a reason, and their reports."""
+    for stem in sorted(shards_with_rejects(output, reason)):
+        output.remove(stem + naming.INDEX_ENDING)
+        output.remove(f"{REPORTS}/{stem}{_ENDING}")

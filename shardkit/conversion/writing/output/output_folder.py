@@ -8,7 +8,7 @@ from typing import Any
 from shardkit import naming, software
 from shardkit.conversion.planning import plan_file
 from shardkit.conversion.planning.rules import PLAN_VERSION_KEY, option_differences, reads_written_options
-from shardkit.conversion.writing.output.shard_reports import REPORTS
+from shardkit.conversion.writing.output.finished_shards import REPORTS
 from shardkit.dataset.export_list import own_exports
 from shardkit.dataset.features import CLASS_LABELS, CLASSIFICATION, LABELS, OBJECT_LABELS
 from shardkit.dataset.index.file import is_index

@@ -7,7 +7,7 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 
-from shardkit.conversion.inventory.inventory import Inventory
+from shardkit.conversion.inventory.parts import Inventory
 from shardkit.conversion.planning import checks
 from shardkit.conversion.planning.checks.finding import findings_text, refuse_stopping
 from shardkit.conversion.planning.plan import make_plan

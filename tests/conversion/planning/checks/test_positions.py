@@ -3,7 +3,7 @@
 import pyarrow as pa
 import pytest
 
-from shardkit.conversion.inventory.inventory import Inventory
+from shardkit.conversion.inventory.parts import Inventory
 from shardkit.conversion.planning.checks.finding import findings_text
 from shardkit.conversion.planning.plan import make_plan
 from shardkit.options.groups import ConvertOptions

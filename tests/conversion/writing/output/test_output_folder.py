@@ -4,11 +4,11 @@ from pathlib import Path
 import pytest
 
 from shardkit import software
-from shardkit.conversion.inventory.inventory import Inventory
+from shardkit.conversion.inventory.parts import Inventory
 from shardkit.conversion.planning.plan import known_description, make_plan
 from shardkit.conversion.planning.plan_file import find_planned
 from shardkit.conversion.writing.output import output_folder as outputs
-from shardkit.conversion.writing.output.shard_reports import ShardReport, rejects_path
+from shardkit.conversion.writing.output.finished_shards import rejects_path
 from shardkit.errors import CallError, DataError, ManifestError
 from shardkit.naming import RUN_LOG, ShardName
 from shardkit.options.groups import ConvertOptions
@@ -248,6 +248,6 @@ def test_only_what_is_known_is_compared(known, said):
 
 def test_a_report_left_by_an_earlier_run_goes_with_its_dataset(output):
     with output.atomic_write(rejects_path(ShardName("train", 0, 1))) as file:
-        file.write(ShardReport("old", error="old", exit_code=1).to_bytes())
+        file.write(b"{}")
     outputs.clear(output)
     assert files_of(output) == {}
