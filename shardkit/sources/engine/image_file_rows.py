@@ -11,7 +11,7 @@ import pyarrow as pa
 from shardkit.naming import printable
 from shardkit.options.values import Missing
 from shardkit.reject_reasons import BAD_ANNOTATION, BAD_LABEL, NO_LABEL
-from shardkit.sources.columns import LABEL_NAMES
+from shardkit.sources.columns import LABEL_NAMES, MAX_OBJECTS
 from shardkit.sources.engine.drivers import Complete
 from shardkit.sources.engine.rows import annotated_rows, detection_fields, rejected_image, without_annotation
 from shardkit.sources.file_names import encodable_path
@@ -115,6 +115,8 @@ class FileReader:
         name = encodable_path(path)
         if record.bad:
             return BAD_ANNOTATION, f"{name}: {record.bad}; correct the file, or write it again"
+        if record.has_too_many:
+            return BAD_ANNOTATION, f"{name}: it has more than {MAX_OBJECTS:,} objects; split the image into tiles"
         if self.attribute is None:
             if record.attributes and not record.objects and self.format.of_classes:
                 return BAD_ANNOTATION, f"{name} {self.format.of_classes}"

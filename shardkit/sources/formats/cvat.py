@@ -6,27 +6,32 @@
 </image>
 """
 
-import math
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from typing import BinaryIO
-from xml.etree.ElementTree import Element, ParseError  # for their names only; defusedxml parses
+from xml.etree.ElementTree import Element  # for its name only; defusedxml parses
 
 import pyarrow as pa
-from defusedxml.common import DefusedXmlException
 from defusedxml.ElementTree import iterparse
 
 from shardkit.errors import DataError
 from shardkit.naming import printable
-from shardkit.reject_reasons import BAD_ANNOTATION, BAD_BOX
-from shardkit.sources.columns import MAX_OBJECTS
 from shardkit.sources.formats.format import Format, Options
-from shardkit.sources.formats.record import ImageRecord, number, size_of
-from shardkit.sources.listing import RecordProblem
+from shardkit.sources.formats.record import (
+    ImageRecord,
+    Point,
+    Sides,
+    around_points,
+    number,
+    points_of,
+    reach_of_ellipse,
+    size_of,
+    turned,
+)
+from shardkit.sources.formats.voc import XML_ERRORS, xml_problem
 from shardkit.sources.walking import join, looks_like
 
 TAGS = "tags of whole images"  # classes of whole images
 _NO_SUBSET = "default"  # the subset of images without one
-_Points = list[tuple[float, float]]
 
 
 class TracksError(DataError):
@@ -37,16 +42,10 @@ def read_images(file: BinaryIO, url: str) -> Iterator[ImageRecord]:
     """Yield the images of a file."""
     try:
         yield from _images(file, url)
-    except DefusedXmlException:
-        msg = f"{url}: it declares a document type or entities; remove the <!DOCTYPE …>"
-        raise DataError(msg) from None
-    except ParseError as error:
-        msg = f"{url}: this is not XML: {error}; correct the file, or export it again"
-        raise DataError(msg) from None
-    except (LookupError, ValueError) as error:  # an encoding that Python or expat does not support
-        if isinstance(error, DataError):
-            raise
-        msg = f"{url}: its encoding cannot be read: {error}; save the file as UTF-8"
+    except DataError:
+        raise
+    except XML_ERRORS as error:
+        msg = f"{url}: {xml_problem(error)}; correct the file, or export it again"
         raise DataError(msg) from None
 
 
@@ -84,80 +83,57 @@ def _image(element: Element, place: int) -> ImageRecord:
 
 
 def _add_shape(image: ImageRecord, element: Element, place: int) -> None:
-    name, outline_of = f"image {image.number}, shape {place}", _OUTLINES.get(element.tag)
+    name, kind = f"image {image.number}, shape {place}", element.tag
     label = element.get("label", "").strip()
-    if element.tag == "tag":
+    if kind == "tag":
         image.attributes.setdefault("tag", []).append(label)
         image.leave_out(TAGS)
-        return
-    if outline_of is None:
-        image.leave_out(f"shapes of the kind {printable(element.tag)}")
-        return
-    points = outline_of(element.attrib)
-    if not label:
-        message = "it has no label; add its class, or remove it"
-        image.problems.append(RecordProblem(name, BAD_ANNOTATION, message))
-    elif not points or not all(math.isfinite(value) for point in points for value in point):
-        message = f"the coordinates of this <{element.tag}> must be finite numbers; correct or remove it"
-        image.problems.append(RecordProblem(name, BAD_BOX, message))
-    elif len(image.objects) <= MAX_OBJECTS:
-        across, down = zip(*points, strict=True)
-        polygon = ",".join(f"{value:.10g}" for point in points for value in point)
-        image.objects.append(
-            {
-                # The corners of a plain box are not exchanged, so that wrong ones are found.
-                "bbox": [down[0], across[0], down[1], across[1]]
-                if len(points) == 2
-                else [min(down), min(across), max(down), max(across)],
-                "label_name": label,
-                "name": name,
-                "is_occluded": element.get("occluded") == "1",
-                "segmentation": f"[[{polygon}]]" if element.tag == "polygon" else "",
-            }
+    elif kind not in _SIDES:
+        image.leave_out(f"shapes of the kind {printable(kind)}")
+    else:
+        polygon = ",".join(f"{value:.10g}" for point in _points(element) for value in point)
+        image.add(
+            name,
+            label,
+            _SIDES[kind](element),
+            key=name,
+            is_occluded=element.get("occluded") == "1",
+            segmentation=f"[[{polygon}]]" if kind == "polygon" else "",
         )
 
 
-def _box(values: Mapping[str, str]) -> _Points:
-    x0, y0, x1, y1 = (_number(values, side) for side in ("xtl", "ytl", "xbr", "ybr"))
-    return _turned([(x0, y0), (x1, y1)], _number(values, "rotation", 0.0))
-
-
-def _ellipse(values: Mapping[str, str]) -> _Points:
-    x, y, rx, ry = (_number(values, name) for name in ("cx", "cy", "rx", "ry"))
-    angle = math.radians(_number(values, "rotation", 0.0))
-    # The box that encloses a turned ellipse.
-    across = math.hypot(rx * math.cos(angle), ry * math.sin(angle)) if math.isfinite(angle) else math.nan
-    down = math.hypot(rx * math.sin(angle), ry * math.cos(angle)) if math.isfinite(angle) else math.nan
-    return [(x - across, y - down), (x + across, y + down)]
-
-
-def _mask(values: Mapping[str, str]) -> _Points:
-    x, y, width, height = (_number(values, name) for name in ("left", "top", "width", "height"))
-    return [(x, y), (x + width, y + height)]
-
-
-def _polygon(values: Mapping[str, str]) -> _Points:
-    points = [pair.split(",") for pair in values.get("points", "").split(";")]
-    if len(points) <= 2 or any(len(pair) != 2 for pair in points):
-        return []
-    return [(number(x), number(y)) for x, y in points]
-
-
-def _turned(corners: _Points, degrees: float) -> _Points:
-    """Return the corners of a box, all four of them if it is turned around its centre."""
-    if degrees == 0:
-        return corners
-    (x0, y0), (x1, y1) = corners
+def _box(element: Element) -> Sides | None:
+    x0, y0, x1, y1 = _numbers(element, "xtl ytl xbr ybr")
+    degrees = number(element.get("rotation", 0.0))
+    if degrees == 0:  # corners are not exchanged, so that wrong ones are found
+        return x0, y0, x1, y1
     x, y = (x0 + x1) / 2, (y0 + y1) / 2
-    sine, cosine = math.sin(math.radians(degrees % 360)), math.cos(math.radians(degrees % 360))
-    return [
-        (x + (px - x) * cosine - (py - y) * sine, y + (px - x) * sine + (py - y) * cosine)
-        for px, py in ((x0, y0), (x1, y0), (x1, y1), (x0, y1))
-    ]
+    corners = ((x0, y0), (x1, y0), (x1, y1), (x0, y1))
+    return around_points(turned(x, y, [(px - x, py - y) for px, py in corners], degrees))
 
 
-# The points of each kind of shape, two for a box; other kinds have no area.
-_OUTLINES: dict[str, Callable[[Mapping[str, str]], _Points]] = {
+def _ellipse(element: Element) -> Sides | None:
+    x, y, rx, ry = _numbers(element, "cx cy rx ry")
+    across, down = reach_of_ellipse(rx, ry, number(element.get("rotation", 0.0)))
+    return x - across, y - down, x + across, y + down
+
+
+def _mask(element: Element) -> Sides | None:
+    x, y, width, height = _numbers(element, "left top width height")
+    return x, y, x + width, y + height
+
+
+def _polygon(element: Element) -> Sides | None:
+    points = _points(element)
+    return around_points(points) if len(points) > 2 else None
+
+
+def _points(element: Element) -> list[Point]:
+    return points_of(pair.split(",") for pair in element.get("points", "").split(";"))
+
+
+# Other kinds of shapes have no area.
+_SIDES: dict[str, Callable[[Element], Sides | None]] = {
     "box": _box,
     "polygon": _polygon,
     "ellipse": _ellipse,
@@ -165,8 +141,8 @@ _OUTLINES: dict[str, Callable[[Mapping[str, str]], _Points]] = {
 }
 
 
-def _number(values: Mapping[str, str], name: str, default: float = math.nan) -> float:
-    return number(values[name]) if name in values else default
+def _numbers(element: Element, names: str) -> Iterator[float]:
+    return (number(element.get(name)) for name in names.split())
 
 
 class _Cvat(Format):

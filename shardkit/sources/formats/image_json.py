@@ -9,16 +9,26 @@ from typing import Any
 
 from shardkit.sources.formats.format import Options
 from shardkit.sources.formats.one_image import JSON_BYTES, ImageFormat
-from shardkit.sources.formats.record import ImageRecord, encodable
-from shardkit.sources.formats.vendors.fields import Box, Fields, at, corner_and_size, text_at
+from shardkit.sources.formats.record import ImageRecord, around, encodable
+from shardkit.sources.formats.vendors.fields import (
+    Box,
+    Fields,
+    at,
+    corner_and_size,
+    dict_of,
+    dicts_at,
+    json_of,
+    list_of,
+    signs,
+    text_at,
+)
 from shardkit.sources.formats.vendors.parsers import parse_bdd
-from shardkit.sources.formats.vendors.readers import around, dict_of, json_of, list_of
 from shardkit.sources.walking import looks_like
 
 
 def _parse_supervisely(image: ImageRecord, record: dict[str, Any]) -> None:
     """Supervisely's objects; rectangles and polygons have their points."""
-    for tag in map(dict_of, list_of(record.get("tags"))):
+    for tag in dicts_at(record, "tags"):
         # A tag with a value, such as weather: sunny, is an attribute; those without are names of classes.
         name, value = text_at(tag, "name"), tag.get("value")
         if name and value in (None, ""):
@@ -26,7 +36,7 @@ def _parse_supervisely(image: ImageRecord, record: dict[str, Any]) -> None:
         elif name:
             image.attributes.setdefault(encodable(name), []).append(encodable(str(value)))
     image.set_size(at(record, ("size", "width")), at(record, ("size", "height")))
-    for place, given in enumerate(map(dict_of, list_of(record.get("objects"))), 1):
+    for place, given in enumerate(dicts_at(record, "objects"), 1):
         kind = given.get("geometryType")
         if kind not in {"rectangle", "polygon"}:
             image.leave_out(f"objects without box ({kind})")
@@ -58,7 +68,7 @@ _DARWIN = Fields(
 def _parse_darwin(image: ImageRecord, record: dict[str, Any]) -> None:
     """V7 Darwin's annotations; those with a `tag` are classes of the whole image."""
     _DARWIN.parse(image, record)
-    tags = [one for one in map(dict_of, list_of(record.get("annotations"))) if isinstance(one.get("tag"), dict)]
+    tags = [one for one in dicts_at(record, "annotations") if isinstance(one.get("tag"), dict)]
     if tags and not image.objects:
         image.attributes["tag"] = [encodable(text_at(one, "name")) for one in tags]
         image.left_out.clear()
@@ -92,37 +102,22 @@ SUPERVISELY = _format(
     "supervisely",
     "Supervisely's JSON of an image",
     # Files of bitmaps only have no boxes: the masks next to them are read.
-    (
-        rb'"objects"\s*:\s*\[',
-        rb'"size"\s*:\s*\{',
-        rb'"tags"\s*:\s*\[',
-        rb'"objects"\s*:\s*\[\s*\]|"geometryType"\s*:\s*"(?:rectangle|polygon)"',
-    ),
+    (*signs("objects[ size{ tags["), rb'"objects"\s*:\s*\[\s*\]|"geometryType"\s*:\s*"(?:rectangle|polygon)"'),
     _parse_supervisely,
     "boxes enclose polygons",
 )
-BDD_IMAGE = _format(
-    "bdd-image",
-    "BDD100K's JSON of an image",
-    (rb'"frames"\s*:\s*\[', rb'"objects"\s*:\s*\[', rb'"box2d"'),
-    _parse_frame,
-)
-FUNSD = _format(
-    "funsd",
-    "FUNSD's JSON of a form",
-    (rb'"form"\s*:\s*\[', rb'"box"\s*:\s*\[', rb'"label"'),
-    _FORM.parse,
-)
+BDD_IMAGE = _format("bdd-image", "BDD100K's JSON of an image", signs("frames[ objects[ box2d"), _parse_frame)
+FUNSD = _format("funsd", "FUNSD's JSON of a form", signs("form[ box[ label"), _FORM.parse)
 DEEP_FASHION = _format(
     "deepfashion2",
     "DeepFashion2's JSON of an image",
-    (rb'"item[0-9]+"\s*:\s*\{', rb'"category_name"', rb'"bounding_box"\s*:\s*\['),
+    signs("item[0-9]+{ category_name bounding_box["),
     _ITEMS.parse,
 )
 DARWIN = _format(
     "darwin",
     "V7 Darwin's JSON of an image",
-    (rb'"slots"\s*:\s*\[', rb'"item"\s*:\s*\{', rb'"annotations"\s*:\s*\['),
+    signs("slots[ item{ annotations["),
     _parse_darwin,
     "boxes enclose polygons",
 )

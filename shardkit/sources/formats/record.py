@@ -1,17 +1,20 @@
-"""`ImageRecord`: what a file of annotations says about one image."""
+"""`ImageRecord`: what a file of annotations says about one image, and the boxes that enclose its shapes."""
 
 import math
 import re
-from collections.abc import Iterable, Mapping
+import sys
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 import pyarrow as pa
 
 from shardkit.reject_reasons import BAD_ANNOTATION, BAD_BOX
+from shardkit.sources.columns import MAX_OBJECTS
 from shardkit.sources.listing import RecordProblem, count_skipped
 
 Object = dict[str, Any]
+Point = tuple[float, float]
 Size = tuple[int | None, int | None]
 Sides = tuple[Any, Any, Any, Any]  # xmin, ymin, xmax, ymax
 ONE_CLASS = "object"  # the class of every box of a file without classes
@@ -56,22 +59,32 @@ class ImageRecord:
         if all(isinstance(side, int) and 0 < side < _MAX_SIDE for side in (width, height)):
             self.size = width, height
 
-    def add(self, name: str, label: Any, sides: Sides | None) -> None:
-        """Add an object, or why it is bad."""
+    def add(self, name: str, label: Any, sides: Sides | None, key: str = "", **fields: Any) -> Object | None:
+        """Add and return an object with further fields, or add why it is bad; `key` names it in messages."""
+        if self.has_too_many:
+            return None
+        key = key or (f"record {self.number}, {name}" if self.number else name)
         if not isinstance(label, str | int) or isinstance(label, bool) or not str(label).strip():
-            self._problem(name, BAD_ANNOTATION, "the box has no class; add it, or remove the box")
+            message = "it has no class; add it, or remove the object"
+            self.problems.append(RecordProblem(key, BAD_ANNOTATION, message))
         elif sides is None or not all(map(is_finite, sides)):
-            self._problem(name, BAD_BOX, "the coordinates of a box must be finite numbers")
+            found = f"; found {', '.join(map(str, sides))}"[:_SHOWN] if sides else ""
+            message = encodable(f"its coordinates must be finite numbers{found}; correct or remove it")
+            self.problems.append(RecordProblem(key, BAD_BOX, message))
         else:
             xmin, ymin, xmax, ymax = map(float, sides)
             label_name = encodable(str(label).strip())
-            self.objects.append({"bbox": [ymin, xmin, ymax, xmax], "label_name": label_name, "name": name})
+            self.objects.append({"bbox": [ymin, xmin, ymax, xmax], "label_name": label_name, "name": name, **fields})
+            return self.objects[-1]
+        return None
+
+    @property
+    def has_too_many(self) -> bool:
+        """Whether there are more objects, good and bad, than an image may have; the rest is not read then."""
+        return len(self.objects) + len(self.problems) > MAX_OBJECTS
 
     def leave_out(self, what: str) -> None:
         count_skipped(self.left_out, what)
-
-    def _problem(self, name: str, reason: str, message: str) -> None:
-        self.problems.append(RecordProblem(f"record {self.number}, {name}", reason, message))
 
 
 class RecordTable(NamedTuple):
@@ -85,7 +98,40 @@ class RecordTable(NamedTuple):
 
 def is_finite(side: Any) -> bool:
     """Return whether a value is a finite number."""
-    return isinstance(side, int | float) and not isinstance(side, bool) and abs(side) < math.inf
+    return isinstance(side, int | float) and not isinstance(side, bool) and abs(side) <= sys.float_info.max
+
+
+def around(xs: Sequence[Any], ys: Sequence[Any]) -> Sides | None:
+    """Return the sides of the box around points; None if they are not points."""
+    is_outline = xs and len(xs) == len(ys) and all(map(is_finite, [*xs, *ys]))
+    return (min(xs), min(ys), max(xs), max(ys)) if is_outline else None
+
+
+def around_points(points: Sequence[Point]) -> Sides | None:
+    """Return the sides of the box around points; None if there are none, or one is not finite."""
+    return around(*map(list, zip(*points, strict=True))) if points else None
+
+
+def points_of(value: Any) -> list[Point]:
+    """Return a list of pairs of numbers as points; [] for anything else."""
+    try:
+        return [(number(x), number(y)) for x, y in value]
+    except (TypeError, ValueError):
+        return []
+
+
+def turned(x: float, y: float, offsets: Iterable[Point], degrees: float) -> list[Point]:
+    """Return the points at some offsets from a point, turned around it."""
+    angle = math.radians(degrees % 360)
+    sine, cosine = math.sin(angle), math.cos(angle)
+    return [(x + across * cosine - down * sine, y + across * sine + down * cosine) for across, down in offsets]
+
+
+def reach_of_ellipse(rx: float, ry: float, degrees: float) -> Point:
+    """Return how far a turned ellipse reaches from its centre, across and down."""
+    angle = math.radians(degrees % 360)
+    sine, cosine = math.sin(angle), math.cos(angle)
+    return math.hypot(rx * cosine, ry * sine), math.hypot(rx * sine, ry * cosine)
 
 
 def number(value: Any) -> float:

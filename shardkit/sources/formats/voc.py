@@ -12,12 +12,10 @@ import pyarrow as pa
 from defusedxml.common import DefusedXmlException
 from defusedxml.ElementTree import fromstring
 
-from shardkit.reject_reasons import BAD_ANNOTATION, BAD_BOX
 from shardkit.sources.columns import MAX_OBJECTS
 from shardkit.sources.formats.format import Options
 from shardkit.sources.formats.one_image import ImageFormat
 from shardkit.sources.formats.record import ImageRecord, Size, number, size_of
-from shardkit.sources.listing import RecordProblem
 from shardkit.sources.walking import looks_like
 
 _OBJECT_FIELDS = (
@@ -29,57 +27,44 @@ _MAX_TAGS = 24 * MAX_OBJECTS  # an ordinary object has 20; as elements these tak
 _SIDES = ("ymin", "xmin", "ymax", "xmax")
 
 
-def _parse(data: bytes, options: Options) -> ImageRecord:
-    """Parse a file; `bad` says why it cannot be parsed.
+XML_ERRORS = (DefusedXmlException, ParseError, LookupError, ValueError)  # of defusedxml's parsers
+
+
+def xml_problem(error: Exception) -> str:
+    """Return why a file cannot be parsed, as a phrase that begins with ``it``.
 
     Document types and entities are refused: a small file could expand to gigabytes, or open other files.
     """
+    if isinstance(error, DefusedXmlException):
+        return "it declares a document type or entities; remove the <!DOCTYPE …>"
+    # The others are of an encoding that Python or expat does not support.
+    return f"it is not XML: {error}" if isinstance(error, ParseError) else f"its encoding cannot be read: {error}"
+
+
+def _parse(data: bytes, options: Options) -> ImageRecord:
     if (num_tags := data.count(b"<")) > _MAX_TAGS:
         return ImageRecord(
             bad=f"it has {num_tags:,} tags, more than {_MAX_TAGS:,}; an image has at most {MAX_OBJECTS:,} objects"
         )
     try:
         root = fromstring(data, forbid_dtd=True)
-    except DefusedXmlException:
-        return ImageRecord(bad="it declares a document type or entities; remove the <!DOCTYPE …>")
-    except ParseError as error:
-        return ImageRecord(bad=f"it is not XML: {error}")
-    except (LookupError, ValueError) as error:  # an encoding that Python or expat does not support
-        return ImageRecord(bad=f"its encoding cannot be read: {error}")
+    except XML_ERRORS as error:
+        return ImageRecord(bad=xml_problem(error))
     if root.tag != "annotation":
         return ImageRecord(bad=f"its outermost element is <{root.tag}>, not <annotation>")
-    found = root.findall("object")
-    if len(found) > MAX_OBJECTS:
-        return ImageRecord(bad=f"it has {len(found):,} objects, more than {MAX_OBJECTS:,}; split the image into tiles")
     record = ImageRecord(_text(root, "filename").replace("\\", "/").rpartition("/")[2], _size(root))
-    for place, one in enumerate(found, 1):
-        _add_object(record, one, f"object {place}")
+    for place, one in enumerate(root.findall("object"), 1):
+        box = one.find("bndbox")
+        ymin, xmin, ymax, xmax = (math.nan if box is None else number(_text(box, side)) for side in _SIDES)
+        record.add(
+            f"object {place}",
+            _text(one, "name"),
+            (xmin, ymin, xmax, ymax),
+            is_difficult=_text(one, "difficult") == "1",
+            is_truncated=_text(one, "truncated") == "1",
+            pose=_text(one, "pose"),
+        )
     return record
-
-
-def _add_object(record: ImageRecord, one: Element, name: str) -> None:
-    label_name = _text(one, "name")
-    if not label_name:
-        message = "it has no <name>; add its class, or remove it"
-        record.problems.append(RecordProblem(name, BAD_ANNOTATION, message))
-        return
-    box = one.find("bndbox")
-    sides = [math.nan if box is None else number(_text(box, side)) for side in _SIDES]
-    if not all(map(math.isfinite, sides)):
-        found = ", ".join("" if box is None else _text(box, side) for side in _SIDES)
-        message = f"<bndbox> needs finite numbers as {', '.join(_SIDES)}, found ({found}); correct or remove it"
-        record.problems.append(RecordProblem(name, BAD_BOX, message))
-        return
-    record.objects.append(
-        {
-            "bbox": sides,
-            "label_name": label_name,
-            "name": name,
-            "is_difficult": _text(one, "difficult") == "1",
-            "is_truncated": _text(one, "truncated") == "1",
-            "pose": _text(one, "pose"),
-        }
-    )
 
 
 def _size(root: Element) -> Size:

@@ -1,14 +1,45 @@
 """Describe where the records of a format have the image and its boxes, instead of parsing them by a function."""
 
+import json
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
 from shardkit.sources.formats.record import ImageRecord, Sides, is_finite
-from shardkit.sources.formats.vendors.readers import dict_of, list_of
 
 Way = tuple[str | int, ...]  # names and indexes that lead into a value, from the outside to the inside
 UNIT = (0, 0)  # the size of boxes in fractions of the image's sides
+
+
+def signs(names: str) -> tuple[bytes, ...]:
+    """Return expressions for names of members, divided by blanks; ``objects[`` is one whose value is an array."""
+    begins = {"[": rb"\[", "{": rb"\{"}
+    return tuple(b'"%s"\\s*:\\s*%s' % (one.rstrip("[{").encode(), begins.get(one[-1], b"")) for one in names.split())
+
+
+def json_of(data: bytes) -> Any:
+    """Return the value of a JSON file, or why it cannot be parsed; a phrase that begins with ``it``."""
+    try:
+        return json.loads(data)
+    except RecursionError:
+        return "it is nested too deeply"
+    except ValueError as error:  # not JSON, not UTF-8, or a number of thousands of digits
+        return f"it is not JSON: {error}"
+
+
+def dict_of(value: Any) -> dict[str, Any]:
+    """Return a value if it is an object of JSON, else an empty one."""
+    return value if isinstance(value, dict) else {}
+
+
+def list_of(value: Any) -> list[Any]:
+    """Return the elements of an array or the values of an object; none for anything else."""
+    return list(value.values()) if isinstance(value, dict) else value if isinstance(value, list) else []
+
+
+def dicts_at(value: Any, *way: str | int) -> list[dict[str, Any]]:
+    """Return the elements of what a way leads to, each as an object."""
+    return list(map(dict_of, list_of(at(value, way))))
 
 
 def at(value: Any, way: Way) -> Any:
@@ -83,9 +114,10 @@ class Fields:
             image.size = UNIT
         elif self.size:
             image.set_size(*(at(record, way) for way in self.size))
-        members = dict_of(at(record, self.objects)) if self.key else {}
-        found = [one for name, one in members.items() if name.startswith(self.key)]
-        for place, given in enumerate(map(dict_of, found if self.key else list_of(at(record, self.objects))), 1):
+        found = at(record, self.objects)
+        if self.key:
+            found = [one for name, one in dict_of(found).items() if name.startswith(self.key)]
+        for place, given in enumerate(map(dict_of, list_of(found)), 1):
             if self.without_box and not at(given, self.box.way):
                 image.leave_out(self.without_box)
                 continue

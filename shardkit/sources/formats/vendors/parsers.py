@@ -1,12 +1,22 @@
 """The parsers of the formats: descriptions of their records, or functions that fill an `ImageRecord` from a record."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from shardkit.naming import counted, split_of_folder
-from shardkit.sources.formats.record import ONE_CLASS, ImageRecord, Sides, encodable
-from shardkit.sources.formats.vendors.fields import UNIT, Box, Fields, at, centre_and_size, corner_and_size, text_at
-from shardkit.sources.formats.vendors.readers import around, dict_of, list_of
+from shardkit.sources.formats.record import ONE_CLASS, ImageRecord, Sides, around, encodable
+from shardkit.sources.formats.vendors.fields import (
+    UNIT,
+    Box,
+    Fields,
+    at,
+    centre_and_size,
+    corner_and_size,
+    dict_of,
+    dicts_at,
+    list_of,
+    text_at,
+)
 
 _LTWH = "left top width height"
 _XYWH = "x y width height"
@@ -22,6 +32,11 @@ _BDD = Fields(
 )
 
 
+def _classes(found: Sequence[Any], name: str) -> list[str]:
+    """Return the texts of a name in some objects."""
+    return [encodable(text_at(one, name)) for one in found]
+
+
 def parse_bdd(image: ImageRecord, record: dict[str, Any], column: str | None) -> None:
     """Fill in BDD100K's or Scalabel's frame: labels with box2d; lanes and areas have poly2d instead."""
     _BDD.parse(image, record, column)
@@ -35,7 +50,7 @@ def parse_via(image: ImageRecord, record: dict[str, Any], column: str | None) ->
     for name, value in dict_of(record.get("file_attributes")).items():
         if given := _chosen(value):
             image.attributes[name] = given
-    for place, region in enumerate(map(dict_of, list_of(record.get("regions"))), 1):
+    for place, region in enumerate(dicts_at(record, "regions"), 1):
         shape = dict_of(region.get("shape_attributes"))
         kind = shape.get("name")
         if kind in {"point", "polyline"}:
@@ -61,7 +76,7 @@ def _via_box(kind: Any, shape: dict[str, Any]) -> Sides | None:
     if kind == "rect":
         return Box((), _XYWH, corner_and_size).read(shape)
     if kind == "polygon":
-        return around(shape.get("all_points_x"), shape.get("all_points_y"))
+        return around(list_of(shape.get("all_points_x")), list_of(shape.get("all_points_y")))
     radii = {"circle": ("r", "r"), "ellipse": ("rx", "ry")}.get(kind)
     if radii is None:
         return None
@@ -77,7 +92,7 @@ def _via_box(kind: Any, shape: dict[str, Any]) -> Sides | None:
 def parse_crowd_human(image: ImageRecord, record: dict[str, Any], column: str | None) -> None:
     """CrowdHuman's full boxes; regions of tag mask or with the flag ignore are no people to learn."""
     image.image = text_at(record, "ID")
-    for place, given in enumerate(map(dict_of, list_of(record.get("gtboxes"))), 1):
+    for place, given in enumerate(dicts_at(record, "gtboxes"), 1):
         if given.get("tag") == "mask" or dict_of(given.get("extra")).get("ignore") == 1:
             image.leave_out("regions to ignore")
             continue
@@ -129,11 +144,13 @@ EDGE_IMPULSE = Fields(("path",), ("boundingBoxes",), ("label",), Box((), _XYWH, 
 def parse_dataturks(image: ImageRecord, record: dict[str, Any], column: str | None) -> None:
     """Dataturks' shapes, as points in fractions of the image's sides."""
     image.image, image.size = text_at(record, "content"), UNIT
-    for place, given in enumerate(map(dict_of, list_of(record.get("annotation"))), 1):
-        points = [dict_of(one) for one in list_of(given.get("points"))]
+    for place, given in enumerate(dicts_at(record, "annotation"), 1):
         labels = list_of(given.get("label"))
-        sides = around([one.get("x") for one in points], [one.get("y") for one in points])
-        image.add(f"shape {place}", labels[0] if len(labels) == 1 else None, sides)
+        image.add(f"shape {place}", labels[0] if len(labels) == 1 else None, _around(dicts_at(given, "points")))
+
+
+def _around(points: Sequence[dict[str, Any]]) -> Sides | None:
+    return around([one.get("x") for one in points], [one.get("y") for one in points])
 
 
 _VERTEX = Fields(
@@ -153,8 +170,8 @@ def parse_vertex(image: ImageRecord, record: dict[str, Any], column: str | None)
     for name in ("classificationAnnotation", "classificationAnnotations"):  # one class, several
         given = record.get(name)
         found = [given] if isinstance(given, dict) else list_of(given)
-        if labels := [text_at(one, "displayName") for one in found]:
-            image.attributes[name] = list(map(encodable, labels))
+        if labels := _classes(found, "displayName"):
+            image.attributes[name] = labels
 
 
 _CUSTOM_VISION = Fields(
@@ -166,8 +183,7 @@ def parse_custom_vision(image: ImageRecord, record: dict[str, Any], column: str 
     """Azure Custom Vision's tagged images: regions in fractions of the image's sides, or tags of the image."""
     _CUSTOM_VISION.parse(image, record, column)
     if not list_of(record.get("regions")):
-        tags = [text_at(one, "tagName") for one in list_of(record.get("tags"))]
-        image.attributes["tags"] = list(map(encodable, tags))
+        image.attributes["tags"] = _classes(list_of(record.get("tags")), "tagName")
 
 
 _OF_OBJECTS = ("categories", "category", "category_name", "label", "labels", "class", "name", "category_id")
@@ -208,12 +224,12 @@ def parse_fiftyone(image: ImageRecord, record: dict[str, Any], column: str | Non
     for name, value in record.items():
         kind = text_at(value, "_cls")
         if kind == "Classification":
-            image.attributes[name] = [encodable(text_at(value, "label"))]
+            image.attributes[name] = _classes([value], "label")
         elif kind == "Classifications":
-            image.attributes[name] = [encodable(text_at(one, "label")) for one in list_of(value["classifications"])]
+            image.attributes[name] = _classes(list_of(value.get("classifications")), "label")
         elif kind == "Detections":
             image.columns[name] = None
-            for place, given in enumerate(map(dict_of, list_of(value.get("detections"))), 1):
+            for place, given in enumerate(dicts_at(value, "detections"), 1):
                 if column in {None, name}:
                     image.add(f"{name} {place}", given.get("label"), _FRACTIONS.read(given))
     if column is not None and record.get(column) is None:
@@ -235,20 +251,19 @@ def parse_labelbox(image: ImageRecord, record: dict[str, Any], column: str | Non
     image.image = text_at(record, "data_row", "external_id") or text_at(record, "data_row", "global_key")
     image.set_size(at(record, ("media_attributes", "width")), at(record, ("media_attributes", "height")))
     projects = list_of(record.get("projects"))
-    labels = [dict_of(one) for project in projects for one in list_of(at(project, ("labels",)))]
+    labels = [one for project in projects for one in dicts_at(project, "labels")]
     if len(labels) != 1:
         image.bad = f"it has {counted(len(labels), 'label')}, not one"
         return
     annotations = dict_of(labels[0].get("annotations"))
-    for place, given in enumerate(map(dict_of, list_of(annotations.get("objects"))), 1):
+    for place, given in enumerate(dicts_at(annotations, "objects"), 1):
         if "bounding_box" in given:
             image.add(f"object {place}", given.get("name"), _PIXELS.read(given))
-        elif points := [dict_of(one) for one in list_of(given.get("polygon"))]:
-            sides = around([one.get("x") for one in points], [one.get("y") for one in points])
-            image.add(f"object {place}", given.get("name"), sides)
+        elif points := dicts_at(given, "polygon"):
+            image.add(f"object {place}", given.get("name"), _around(points))
         else:
             image.leave_out("objects without box")
-    for given in map(dict_of, list_of(annotations.get("classifications"))):
+    for given in dicts_at(annotations, "classifications"):
         answers = [given.get("radio_answer"), *list_of(given.get("checklist_answers"))]
         if found := [name for one in answers if (name := text_at(one, "name"))]:
             image.attributes[text_at(given, "name")] = list(map(encodable, found))
