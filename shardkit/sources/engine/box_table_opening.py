@@ -66,7 +66,7 @@ def box_table_driver(at: Binding, origin: Annotation, paths: Sequence[str]) -> B
     gives_splits = at.reading.split is None and any(table.columns.split is not None for table in tables)
     at.complete(origin, complete)
     at.reading = replace(at.reading, split=complete) if gives_splits else at.reading
-    return BoxTableDriver(tables, at.reading.without_annotation)
+    return BoxTableDriver(tables, policy=at.reading.without_annotation)
 
 
 def _table(at: Binding, origin: Annotation, path: str, options: Mapping[str, str]) -> tuple[BoxTable, dict[str, str]]:

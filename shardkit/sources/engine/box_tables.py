@@ -6,18 +6,15 @@ names many more images than people download: those that are not there are counte
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import pyarrow as pa
 
 from shardkit.errors import DataError
 from shardkit.naming import printable
-from shardkit.options.values import Missing
-from shardkit.reject_reasons import BAD_ANNOTATION
-from shardkit.sources.columns import LINE
-from shardkit.sources.engine.drivers import Complete, RecordDriver
+from shardkit.sources.columns import UNMEASURED
+from shardkit.sources.engine.drivers import Complete
 from shardkit.sources.engine.path_rules import PathRule
-from shardkit.sources.engine.rows import detection_fields, image_row, without_annotation
+from shardkit.sources.engine.records import RecordDriver
 from shardkit.sources.formats.box_tables.columns import BoxColumns, BoxForm
 from shardkit.sources.formats.box_tables.join_rows import Gathered, Slice
 from shardkit.sources.formats.number_names import names_by_number
@@ -25,7 +22,7 @@ from shardkit.sources.formats.record import ONE_CLASS, encodable
 from shardkit.sources.formats.tables.csv_files import split_records
 from shardkit.sources.formats.tables.lines import read_lines
 from shardkit.sources.formats.tables.records import TableFile
-from shardkit.sources.listing import BadRecord, ListingRow, RecordProblem, rejected_row
+from shardkit.sources.listing import BadRecord, ListingRow, rejected_row
 from shardkit.sources.name_index import NameIndex
 from shardkit.sources.walking import children, file_or_folder, join
 from shardkit.storage import Entry, Folder
@@ -81,14 +78,12 @@ class BoxTableDriver(RecordDriver):
     """Enumerates the images that tables of boxes name."""
 
     tables: tuple[BoxTable, ...]
-    policy: Missing = "reject"  # what happens to images that no table names
 
     why_unnamed = "that no table names"
 
     @property
-    def fields(self) -> tuple[pa.Field, ...]:
-        flags = [pa.field(name, pa.int64()) for name, _ in self.tables[0].columns.flags]  # 1, 0, -1 for unknown
-        return (*detection_fields(flags), LINE)
+    def object_fields(self) -> Sequence[pa.Field]:
+        return [pa.field(name, pa.int64()) for name, _ in self.tables[0].columns.flags]  # 1, 0, -1 for unknown
 
     @property
     def used(self) -> tuple[str, ...]:
@@ -119,21 +114,13 @@ class BoxTableDriver(RecordDriver):
             table.columns, table.file.name, part.images, table.is_fraction, names, present, skipped=skipped
         )
         gathered.read(table.file.all_records(), _Keys(table, folder).key)
-        keys = sorted(gathered.images)
-        for key, objects in zip(keys, gathered.objects(keys), strict=True):
-            image, entry = gathered.images[key], (present or {}).get(key)
-            split = table.split if table.columns.split is None else image.split
-            reason, message = image.problem or (BAD_ANNOTATION, objects if isinstance(objects, str) else "")
-            if not message and not isinstance(objects, str):
-                unit = (0, 0) if table.is_fraction else (None, None)
-                row = image_row(key, split, entry, objects, image.size if image.size[0] else unit, image.line)
-                try:
-                    yield complete(row)
-                    continue
-                except BadRecord as error:
-                    reason, message = error.reason, str(error)
-            row = rejected_row(RecordProblem(key, reason, f"{table.file.name}: {message}"), split, entry)
-            yield row._replace(extra=(*(None,) * (len(self.fields) - 1), image.line))
+        for record in gathered.records():
+            entry = (present or {}).get(record.image)
+            size = (entry.num_bytes, entry.mtime_ns) if entry else (UNMEASURED, 0)
+            row = ListingRow(
+                record.image, table.split if table.columns.split is None else record.split or None, None, *size
+            )
+            yield from self.record_rows(row, record, table.file.name, table.file.path, complete, skipped)
         yield from (rejected_row(problem, table.split) for problem in gathered.problems)
 
     def keys(self, folder: Folder) -> Iterator[str]:
@@ -152,8 +139,7 @@ class BoxTableDriver(RecordDriver):
     def unnamed_row(self, key: str, entry: Entry, skipped: dict[str, int], which: str = "") -> Iterator[ListingRow]:
         split = self.tables[0].split if len(self.tables) == 1 else None
         what = "no table names the image; add a record for it"
-        negative: tuple[Any, ...] = ([], *(None,) * (len(self.fields) - 1))
-        yield from without_annotation(self.policy, key, split, entry, what, skipped, negative)
+        yield from self.unannotated(ListingRow(key, split, None, 0, 0), entry, what, skipped)
 
 
 def _present(folder: Folder, table: BoxTable, images: Slice) -> dict[str, Entry]:

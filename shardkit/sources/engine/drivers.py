@@ -12,7 +12,6 @@ from shardkit.naming import IMAGE_ENDINGS, printable
 from shardkit.options.words import named
 from shardkit.reject_reasons import NO_LABEL
 from shardkit.sources.engine.accounting import Accounting
-from shardkit.sources.engine.rows import UNNAMED, unnamed_images
 from shardkit.sources.file_names import ending
 from shardkit.sources.formats.record import RecordTable
 from shardkit.sources.formats.unsupported_images import is_video, unsupported_format
@@ -97,27 +96,6 @@ class Driver(abc.ABC):
 
     def divided(self, part: Any) -> Sequence[Any]:
         return [part]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RecordDriver(Driver):
-    """Enumerates the images that records of annotations name."""
-
-    is_whole: bool = False  # whether images in other folders are counted: if SOURCE is a folder that has the images
-    class_names: tuple[str, ...] | None = None  # class names in label order; None if the files do not order them
-
-    why_unnamed: ClassVar[str] = UNNAMED  # end of the phrase for images that no record names
-
-    @property
-    def classes(self) -> tuple[str, ...] | None:
-        return self.class_names
-
-    def unnamed(self, folder: Folder, mode: Unnamed, skipped: dict[str, int]) -> Iterator[ListingRow] | None:
-        """See Driver; images next to others that a record names."""
-        if mode == "reject":
-            return None
-        keys, whole, why = self.keys(folder), self.is_whole, self.why_unnamed
-        return unnamed_images(folder, keys, self.unnamed_row, skipped, is_whole=whole, why=why)
 
 
 @dataclass(frozen=True, slots=True)

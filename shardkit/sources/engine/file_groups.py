@@ -37,6 +37,11 @@ class FileGroup:
     def is_deep(self) -> bool:
         return self.images is None or "/" in self.globs[0][len(self.place) :].strip("/")
 
+    def describe(self) -> str:
+        where = "of their names" if self.images is None else f"in {printable(self.images) or '.'}/"
+        split = f" as {self.split}" if self.split else ""
+        return f"{', '.join(map(printable, self.globs))} with the images {where}{split}"
+
 
 def is_glob(text: str) -> bool:
     """Return whether a text has wildcards."""

@@ -17,7 +17,6 @@ from shardkit.sources.engine.file_groups import (
     place_of,
     scan_group,
 )
-from shardkit.sources.engine.image_file_rows import FileReader
 from shardkit.sources.engine.image_files import ImageFileDriver
 from shardkit.sources.formats.class_files import class_files_in, read_class_file
 from shardkit.sources.formats.one_image import ImageFormat
@@ -55,23 +54,19 @@ def image_file_driver(at: Binding, origin: Annotation) -> ImageFileDriver:
         of_globs = ((glob, complete.bases.get(one, complete.images), splits.get(one)) for one, glob in pairs)
         groups = tuple(FileGroup((glob,), images, split=split) for glob, images, split in of_globs)
     named = "\n".join(names.get(number, "") for number in range(max(names, default=-1) + 1))
-    reader = FileReader(
+    driver = ImageFileDriver(
         tree,
         kind,
         {**complete.options, "names": named} if kind.numbers_classes else complete.options,
-        at.reading.without_annotation,
-    )
-    if at.reading.boxes is None:
-        reader = _with_field(at, reader, complete, globs)
-    return ImageFileDriver(
-        reader,
         groups,
         at.images,
+        policy=at.reading.without_annotation,
         splits_of_folders=complete.options.get(SPLITS) == "folders",
         split_of_globs=tuple(splits.items()) if complete.match == "end" else (),
         class_names=tuple(names.values()) or None,
         named_by=_named_by(complete.names, names) if kind.numbers_classes else "",
     )
+    return driver if at.reading.boxes is not None else _with_field(at, driver, complete)
 
 
 def _with_images(
@@ -126,12 +121,13 @@ def _with_names(
     return found, replace(origin, names=path, options=options)
 
 
-def _with_field(at: Binding, reader: FileReader, origin: Annotation, globs: tuple[str, ...]) -> FileReader:
-    files = matching_files(reader.tree, globs, reader.format.side_files)
-    first = [reader.read(path, entry) for path, entry in islice(files, _FIRST)]
-    chosen, has_several = field_of_images(at, origin, first, reader.tree.url)
+def _with_field(at: Binding, driver: ImageFileDriver, origin: Annotation) -> ImageFileDriver:
+    globs = [glob for group in driver.groups for glob in group.globs]
+    files = matching_files(driver.tree, globs, driver.format.side_files)
+    first = [driver.read(path, entry) for path, entry in islice(files, _FIRST)]
+    chosen, has_several = field_of_images(at, origin, first, driver.tree.url)
     keeps_boxed = origin.options.get(_BOXED) == "keep"
-    return replace(reader, attribute=chosen, has_several=has_several, keeps_boxed=keeps_boxed)
+    return replace(driver, attribute=chosen, has_several=has_several, keeps_boxed=keeps_boxed)
 
 
 def _named_by(path: str, names: Mapping[int, str]) -> str:

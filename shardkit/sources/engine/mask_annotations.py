@@ -1,9 +1,10 @@
 """Masks that files of annotations name: the records of images with the path of a mask and what its colours mean."""
 
 import posixpath
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
+from typing import Any
 
 import pyarrow as pa
 
@@ -14,13 +15,15 @@ from shardkit.options.values import Missing
 from shardkit.reject_reasons import NO_LABEL
 from shardkit.sources.columns import LINE, MASK_COLOURS, MASK_PATH
 from shardkit.sources.engine.annotations import AnnotationDriver, NamingFile
-from shardkit.sources.engine.facts import LEFT_OUT
+from shardkit.sources.engine.drivers import Complete
+from shardkit.sources.engine.facts import IGNORED, LEFT_OUT
 from shardkit.sources.engine.mask_paths import MaskPaths
-from shardkit.sources.engine.rows import IGNORED, NamedFiles, check_policy_of_masks
+from shardkit.sources.engine.masks import check_policy_of_masks
+from shardkit.sources.engine.records import NamedFiles
 from shardkit.sources.file_names import stem_of
 from shardkit.sources.formats.format import Format
 from shardkit.sources.formats.record import ImageRecord
-from shardkit.sources.listing import BadRecord, ListingRow, below, count_skipped
+from shardkit.sources.listing import ListingRow, below, count_skipped
 from shardkit.sources.readings.values import Annotation
 from shardkit.sources.walking import file_or_folder, is_within, join, parent_of
 from shardkit.storage import Entry, Folder
@@ -49,24 +52,37 @@ class MaskDriver(AnnotationDriver):
     def places(self) -> set[str]:
         return {place for file in self.files for place in (file.paths.place, file.options[_MASKS])}
 
-    def extended(self, row: ListingRow, part: NamingFile, record: ImageRecord, files: NamedFiles) -> ListingRow:
-        mask = join(part.options[_MASKS], record.mask)
-        is_there = not record.mask or files.find(mask) is not None
-        if row.reason is not None:
-            return row
-        if not record.mask and self.policy == "ignore":
-            raise BadRecord(LEFT_OUT, IGNORED)
-        if not record.mask:
-            msg = "no annotation is of the image; add one, or remove its record"
-            raise BadRecord(NO_LABEL, msg)
-        if not is_there:
-            msg = f"its mask {printable(mask)} is not there; restore it, or remove the image's records"
-            raise BadRecord(NO_LABEL, msg)
+    def rows_of(
+        self,
+        record: ImageRecord,
+        part: NamingFile,
+        key_of: Callable[[str], str],
+        images: NamedFiles,
+        complete: Complete,
+        skipped: dict[str, int],
+        number: int | None = None,
+    ) -> Iterator[ListingRow]:
+        if record.mask:
+            record.mask = join(part.options[_MASKS], record.mask)
+            if images.find(record.mask) is None and not record.bad:
+                record.bad = (
+                    f"its mask {printable(record.mask)} is not there; restore it, or remove the image's records"
+                )
+                record.reason = NO_LABEL
+        return AnnotationDriver.rows_of(self, record, part, key_of, images, complete, skipped, number)
+
+    def problem_of(self, record: ImageRecord, skipped: dict[str, int]) -> tuple[str, str] | None:
+        if record.bad or record.mask:
+            return AnnotationDriver.problem_of(self, record, skipped)
+        is_ignored = self.policy == "ignore"
+        return (LEFT_OUT, IGNORED) if is_ignored else (NO_LABEL, "no annotation is of the image; add one, or remove it")
+
+    def with_values(self, row: ListingRow, record: ImageRecord, objects: Any = None) -> ListingRow:
         numbers = {name: number for number, name in enumerate(self.class_names or ())}
         colours = "".join(
             f"{one & 255:02x}{one >> 8 & 255:02x}{one >> 16:02x}{numbers[name]:02x}" for one, name in record.segments
         )
-        return row._replace(extra=(mask, SEGMENTS + colours + _NO_SEGMENT, record.number))
+        return row._replace(extra=(record.mask, SEGMENTS + colours + _NO_SEGMENT, record.number, *row.extra))
 
     def unnamed_row_of(
         self, part: NamingFile | None, key: str, entry: Entry, skipped: dict[str, int]

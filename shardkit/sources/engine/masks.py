@@ -7,13 +7,14 @@ from itertools import islice
 from shardkit.errors import CallError, DataError
 from shardkit.images.masks import BLACK_AND_WHITE
 from shardkit.naming import printable
+from shardkit.options.values import Missing
+from shardkit.options.words import named
 from shardkit.reject_reasons import BAD_MASK, MISSING, NO_LABEL
 from shardkit.sources.columns import MASK_COLOURS, MASK_PATH
 from shardkit.sources.engine.binding import Binding
-from shardkit.sources.engine.facts import LEFT_OUT, Fact, Values
+from shardkit.sources.engine.facts import IGNORED, LEFT_OUT, Fact, Values
 from shardkit.sources.engine.images import ImagePaths
 from shardkit.sources.engine.mask_paths import FilesOfFolders, MaskPaths
-from shardkit.sources.engine.rows import IGNORED, check_policy_of_masks
 from shardkit.sources.formats.palettes import read_palette
 from shardkit.sources.listing import BadRecord, ListingRow, unicode_problem
 from shardkit.sources.mask_pixels import NUM_SAMPLED, are_black_and_white, greatest_number
@@ -65,6 +66,13 @@ def mask_paths(origin: Paired) -> MaskPaths:
             )
             raise CallError(msg)
     return MaskPaths(pairs)
+
+
+def check_policy_of_masks(policy: Missing) -> None:
+    """Check what happens to images without a mask."""
+    if policy == "negative":
+        msg = f"{named('without_annotation', 'negative')}: an image without a mask can only be rejected, or ignored"
+        raise CallError(msg)
 
 
 def open_masks(at: Binding) -> Fact:

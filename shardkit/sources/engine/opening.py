@@ -17,7 +17,7 @@ from shardkit.sources.engine.box_table_opening import box_table_driver
 from shardkit.sources.engine.box_tables import BoxTableDriver
 from shardkit.sources.engine.column_labels import NamedNumbers
 from shardkit.sources.engine.drivers import Driver, TreeDriver
-from shardkit.sources.engine.facts import ByKey, Fact, OfPath, label_fact, split_fact
+from shardkit.sources.engine.facts import ByKey, Fact, OfPath, label_fact, split_fact, unlabelled_globs
 from shardkit.sources.engine.file_groups import check_file, files_of_globs
 from shardkit.sources.engine.image_file_opening import image_file_driver
 from shardkit.sources.engine.image_files import ImageFileDriver
@@ -25,7 +25,6 @@ from shardkit.sources.engine.images import ImagePaths
 from shardkit.sources.engine.lists import OfLists, open_list
 from shardkit.sources.engine.masks import mask_paths, open_masks
 from shardkit.sources.engine.matching import Matching, Strip, find_matching
-from shardkit.sources.engine.rows import unlabelled_globs
 from shardkit.sources.engine.source import ReadingSource
 from shardkit.sources.engine.table_opening import NUM_SAMPLED, TableOpening
 from shardkit.sources.engine.tables import OfTables, TableDriver

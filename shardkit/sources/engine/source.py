@@ -14,13 +14,12 @@ from shardkit.sources.claim import Claim, UsedFile
 from shardkit.sources.columns import IS_UNLABELLED, LISTING_SCHEMA, OBJECTS
 from shardkit.sources.engine.accounting import Accounting, check_accounts, files_and_uses
 from shardkit.sources.engine.drivers import Complete, Driver, RestPart
-from shardkit.sources.engine.facts import LEFT_OUT, Fact, Values
+from shardkit.sources.engine.facts import LEFT_OUT, Fact, Values, with_unlabelled
 from shardkit.sources.engine.file_groups import is_glob
 from shardkit.sources.engine.images import ImagePaths
 from shardkit.sources.engine.lists import lines_without_image
 from shardkit.sources.engine.mask_paths import MASKS
 from shardkit.sources.engine.masks import masks_without_image
-from shardkit.sources.engine.rows import with_unlabelled
 from shardkit.sources.engine.tables import TableDriver, records_without_image, tables_of_classes
 from shardkit.sources.file_names import ending
 from shardkit.sources.formats.record import RecordTable

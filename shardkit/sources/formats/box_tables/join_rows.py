@@ -6,7 +6,7 @@ A table of any size is read in slices of images: a slice reads all rows, and kee
 
 import zlib
 from array import array
-from collections.abc import Callable, Container, Iterable, Mapping
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -17,7 +17,7 @@ from shardkit.sources.columns import MAX_OBJECTS
 from shardkit.sources.formats.box_tables.boxes import has_box, read_box
 from shardkit.sources.formats.box_tables.columns import BoxColumns
 from shardkit.sources.formats.column_names import is_discard, split_of_text
-from shardkit.sources.formats.record import Object, encodable, number, size_of
+from shardkit.sources.formats.record import ImageRecord, Object, encodable, number, size_of
 from shardkit.sources.formats.tables.records import Record
 from shardkit.sources.formats.tables.values import as_text
 from shardkit.sources.listing import BadRecord, RecordProblem, count_skipped
@@ -131,20 +131,21 @@ class Gathered:
         self._line_of.append(record.line)
         self._flags.extend(_flag(values[i]) for _, i in columns.flags)
 
-    def objects(self, keys: Iterable[str]) -> Iterable[list[Object] | str]:
-        """Yield the objects of each of these images, or why it has too many."""
+    def records(self) -> Iterator[ImageRecord]:
+        """Yield what the table says about each image, sorted by key."""
         image_of = np.frombuffer(self._image_of, np.int64) if self._image_of else np.zeros(0, np.int64)
         order = np.argsort(image_of, kind="stable")
         starts = np.searchsorted(image_of[order], np.arange(len(self._numbers) + 1))
         labels = list(self._labels)
-        for key in keys:
+        for key, image in sorted(self.images.items()):
             chosen = order[starts[self._numbers[key]] : starts[self._numbers[key] + 1]]
-            if len(chosen) > MAX_OBJECTS:
-                yield f"it has {len(chosen):,} boxes, more than {MAX_OBJECTS:,}; split the image into tiles"
-                continue
-            width, height = self.images[key].size
+            width, height = image.size
             scale = (height, width, height, width) if self.is_fraction and width else (1, 1, 1, 1)
-            yield [self._object(i, labels, scale) for i in chosen.tolist()]
+            objects = [self._object(i, labels, scale) for i in chosen[: MAX_OBJECTS + 1].tolist()]
+            size = image.size if width or self.is_fraction else (None, None)
+            reason, bad = image.problem or (BAD_ANNOTATION, "")
+            split = image.split or ""
+            yield ImageRecord(key, size, objects, number=image.line, split=split, bad=bad, reason=reason)
 
     def _object(self, i: int, labels: list[str], scale: tuple[int, ...]) -> Object:
         sides = self._sides[4 * i : 4 * i + 4]
