@@ -386,7 +386,7 @@ def test_of_many_folders_only_some_are_named(tmp_path):
         f"{part}/{i:02}/1.{end}": xml() for i in range(20) for part, end in (("Annotations", "xml"), ("images", "jpg"))
     }
     source = opened(write_tree(tmp_path / "s", files))
-    assert source.describe().endswith("; Annotations/07/*.xml with the images in images/07/; 12 folders more")
+    assert source.describe().endswith(", Annotations/07/*.xml with the images in images/07/ and 12 folders more")
     assert len(listed(source).rows) == 20
 
 
