@@ -16,7 +16,6 @@ from shardkit.refusals import RefusalError, RefusedDataError
 from shardkit.sources.context import Opening
 from shardkit.sources.engine.accounting import UNEXPLAINED
 from shardkit.sources.engine.opening import open_reading
-from shardkit.sources.file_names import ending
 from shardkit.sources.ignoring.filtered_folder import FilteredFolder, IgnoreGlob
 from shardkit.sources.ignoring.ignoring_source import IgnoringSource
 from shardkit.sources.listing import Listing, Source
@@ -28,6 +27,7 @@ from shardkit.sources.recognising.archives_in_folders import only_archive, with_
 from shardkit.sources.recognising.several_sources import mount_sources, named_source, no_source
 from shardkit.sources.recognising.wrapped_source import WrappedSource, with_archive_problems
 from shardkit.sources.repeated_boxes import WithoutRepeatedBoxes
+from shardkit.sources.walking import ending
 from shardkit.storage import Folder, open_folder, os_errors_as
 
 

@@ -9,10 +9,9 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from shardkit.naming import DATASET_FILES
-from shardkit.sources.file_names import is_ignored
 from shardkit.sources.ignoring.filtered_folder import FilteredFolder
 from shardkit.sources.listing import Source
-from shardkit.sources.walking import is_image, join, slice_bounds
+from shardkit.sources.walking import is_ignored, is_image, join, slice_bounds
 from shardkit.storage import Entry, Folder, LocalFolder, WrappedFolder
 
 MIN_SLICED = 50_000  # images; 100,000 are listed in 2 s on a local disk

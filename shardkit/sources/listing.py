@@ -12,8 +12,8 @@ from shardkit.errors import DataError, ShardkitError
 from shardkit.reject_reasons import BAD_NAME
 from shardkit.sources.claim import Claim, UsedFile
 from shardkit.sources.columns import LISTING_SCHEMA, MAX_OBJECTS, OBJECTS
-from shardkit.sources.file_names import encodable_path
 from shardkit.sources.readings.values import Reading
+from shardkit.sources.walking import encodable_path
 from shardkit.storage import Entry, Folder
 
 NO_ANNOTATION = "no annotation: "  # begins the message of a rejected image that may be an example without objects

@@ -12,8 +12,7 @@ from shardkit.images import BadImage, check_mask
 from shardkit.images.masks import BLACK_AND_WHITE
 from shardkit.images.pillow import decoding, detect_format, open_image
 from shardkit.naming import IMAGE_ENDINGS
-from shardkit.sources.file_names import ending
-from shardkit.sources.walking import children, join, read_sample
+from shardkit.sources.walking import children, ending, join, read_sample
 from shardkit.storage import Folder
 
 if TYPE_CHECKING:

@@ -12,9 +12,8 @@ from collections.abc import Iterable, Sequence
 
 from shardkit.naming import IMAGE_ENDINGS, printable
 from shardkit.reject_reasons import BAD_PATH
-from shardkit.sources.file_names import ending, stem_of
 from shardkit.sources.listing import BadRecord, unicode_problem
-from shardkit.sources.walking import files_below
+from shardkit.sources.walking import ending, files_below, stem_of
 from shardkit.storage import Folder
 
 _DRIVE = re.compile(r"^[A-Za-z]:/")

@@ -18,7 +18,6 @@ from shardkit.refusals import RefusalError, RefusedDataError, UnrecognisedError
 from shardkit.sources.by_reading import open_by_reading
 from shardkit.sources.context import Opening
 from shardkit.sources.engine.source import ReadingSource
-from shardkit.sources.file_names import ending
 from shardkit.sources.ignoring.filtered_folder import FilteredFolder, IgnoreGlob
 from shardkit.sources.ignoring.ignoring_source import IgnoringSource
 from shardkit.sources.listing import Source, below
@@ -44,7 +43,7 @@ from shardkit.sources.recognising.unmarked_folders import open_unmarked_folder
 from shardkit.sources.recognising.unmarked_tables import IsReadWithout
 from shardkit.sources.recognising.wrapped_source import NotedSource, from_top, innermost, with_archive_problems
 from shardkit.sources.repeated_boxes import WithoutRepeatedBoxes
-from shardkit.sources.walking import children, join, listing_once
+from shardkit.sources.walking import children, ending, join, listing_once
 from shardkit.storage import Folder, open_folder, os_errors_as
 
 _OF_PACKED = {"extracted", "hf-parquet", "tfrecord", "webdataset"}  # layouts without archives of trees

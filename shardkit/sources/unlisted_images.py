@@ -13,8 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from shardkit.naming import IMAGE_ENDINGS, printable
-from shardkit.sources.file_names import ending
-from shardkit.sources.walking import ancestors, are_of_dataset, children, join, list_if_allowed, parent_of
+from shardkit.sources.walking import ancestors, are_of_dataset, children, ending, join, list_if_allowed, parent_of
 from shardkit.storage import Folder
 
 FOLDERS_SHOWN = 8  # folders that are counted on their own; the others are counted together

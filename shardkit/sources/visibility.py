@@ -14,10 +14,9 @@ from typing import Any, NamedTuple, TypeVar
 
 from shardkit.archives.mounted_folder import MountedFolder
 from shardkit.errors import MachineError
-from shardkit.sources.file_names import is_ignored
 from shardkit.sources.ignoring.filtered_folder import FilteredFolder
 from shardkit.sources.listing import Source
-from shardkit.sources.walking import join
+from shardkit.sources.walking import is_ignored, join
 from shardkit.storage import Folder, LocalFolder
 from shardkit.storage.retry import PAUSES_SECONDS
 

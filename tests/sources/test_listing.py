@@ -7,8 +7,8 @@ from shardkit.naming import IMAGE_ENDINGS
 from shardkit.sources import LISTING_SCHEMA, Listing
 from shardkit.sources.columns import MAX_OBJECTS
 from shardkit.sources.engine.records import detection_fields
-from shardkit.sources.file_names import ending, is_ignored
 from shardkit.sources.listing import ListingRow, batched
+from shardkit.sources.walking import ending, is_ignored
 
 
 @pytest.mark.parametrize(

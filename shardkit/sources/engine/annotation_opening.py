@@ -7,12 +7,11 @@ from itertools import islice
 from shardkit.errors import CallError, DataError
 from shardkit.naming import first_of, printable
 from shardkit.sources.engine.annotations import AnnotationDriver, NamingFile
-from shardkit.sources.engine.binding import Binding
+from shardkit.sources.engine.images import Binding
 from shardkit.sources.engine.mask_annotations import MaskDriver, check_classes, with_masks
 from shardkit.sources.engine.matching import find_matching
 from shardkit.sources.engine.path_rules import PathRule
-from shardkit.sources.formats.format import ROOT, Format, Options, number_option
-from shardkit.sources.formats.record import ImageRecord
+from shardkit.sources.formats.format import ROOT, Format, ImageRecord, Options, number_option
 from shardkit.sources.formats.registry import FORMATS, settings_of
 from shardkit.sources.readings.values import Annotation, Listed
 from shardkit.sources.walking import is_within, join, parent_of

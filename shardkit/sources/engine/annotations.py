@@ -16,13 +16,11 @@ from shardkit.sources.engine.images import ImagePaths
 from shardkit.sources.engine.matching import ImageNames, Matching
 from shardkit.sources.engine.path_rules import PathRule
 from shardkit.sources.engine.records import NamedFiles, RecordDriver, annotated_rows
-from shardkit.sources.file_names import encodable_path, ending
 from shardkit.sources.formats.column_names import split_of_text
-from shardkit.sources.formats.format import Format, Options
-from shardkit.sources.formats.record import ImageRecord, RecordTable
+from shardkit.sources.formats.format import Format, ImageRecord, Options, RecordTable
 from shardkit.sources.listing import BadRecord, ListingRow, RecordProblem, count_skipped, rejected_row, unicode_problem
 from shardkit.sources.readings.values import Unnamed
-from shardkit.sources.walking import is_image
+from shardkit.sources.walking import encodable_path, ending, is_image
 from shardkit.storage import Entry, Folder, os_errors_as
 
 T = TypeVar("T")

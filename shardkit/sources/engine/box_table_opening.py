@@ -9,10 +9,9 @@ from itertools import islice
 from typing import Any
 
 from shardkit.errors import CallError, DataError
-from shardkit.sources.engine.binding import Binding
 from shardkit.sources.engine.box_tables import BoxTable, BoxTableDriver
+from shardkit.sources.engine.images import Binding
 from shardkit.sources.engine.path_rules import PathRule
-from shardkit.sources.formats.box_tables.boxes import LARGEST_FRACTION, coordinates, has_box, list_form
 from shardkit.sources.formats.box_tables.columns import (
     BoxColumns,
     BoxForm,
@@ -22,8 +21,8 @@ from shardkit.sources.formats.box_tables.columns import (
     is_box_table,
     options_of,
 )
-from shardkit.sources.formats.format import number_option
-from shardkit.sources.formats.record import ONE_CLASS, number
+from shardkit.sources.formats.box_tables.rows import LARGEST_FRACTION, coordinates, has_box, list_form
+from shardkit.sources.formats.format import ONE_CLASS, number, number_option
 from shardkit.sources.formats.tables.csv_files import CsvFile, split_records
 from shardkit.sources.formats.tables.csv_opening import open_csv
 from shardkit.sources.formats.tables.lines import read_lines

@@ -11,11 +11,11 @@ from shardkit.naming import IMAGE_ENDINGS
 from shardkit.reject_reasons import BAD_LINE, BAD_SPLIT, NO_LABEL
 from shardkit.sources.columns import GROUP, UNMEASURED, feature_field
 from shardkit.sources.engine.labels.reading import Labels
-from shardkit.sources.file_names import ending, is_ignored
 from shardkit.sources.formats.column_names import is_discard, split_of_text
 from shardkit.sources.formats.tables.records import Record, enumerated
 from shardkit.sources.formats.tables.values import as_text, converter, describe_type, shown, unfit_value
 from shardkit.sources.listing import BadRecord, ListingRow
+from shardkit.sources.walking import ending, is_ignored
 
 # Maps a record's values to its class, if it has exactly one, and the values of Columns.fields; may raise BadRecord.
 AnnotationReader = Callable[[Sequence[Any]], tuple[str | None, list[Any]]]

@@ -1,4 +1,9 @@
-"""What enumerates the examples of a reading; `TreeDriver` lists the images of folders."""
+"""What enumerates the examples of a reading; `TreeDriver` lists the images of folders.
+
+Pictures in a format that shardkit does not read are rejected, not skipped: a folder of photographs in a camera's own
+format would otherwise vanish without counting for ``max_rejected``. A skipped file is one that belongs to no dataset of
+images, such as ``.txt``, or a video next to images.
+"""
 
 import abc
 import posixpath
@@ -10,11 +15,9 @@ import pyarrow as pa
 
 from shardkit.naming import IMAGE_ENDINGS, printable
 from shardkit.options.words import named
-from shardkit.reject_reasons import NO_LABEL
+from shardkit.reject_reasons import NO_LABEL, UNSUPPORTED_FORMAT
 from shardkit.sources.engine.accounting import Accounting
-from shardkit.sources.file_names import ending
-from shardkit.sources.formats.record import RecordTable
-from shardkit.sources.formats.unsupported_images import is_video, unsupported_format
+from shardkit.sources.formats.format import RecordTable
 from shardkit.sources.listing import (
     BadRecord,
     ListingRow,
@@ -24,8 +27,37 @@ from shardkit.sources.listing import (
     unicode_problem,
 )
 from shardkit.sources.readings.values import Unnamed
-from shardkit.sources.walking import children, files_below, is_dataset, is_image, join
+from shardkit.sources.walking import children, encodable_path, ending, files_below, is_dataset, is_image, join
 from shardkit.storage import Entry, Folder
+
+_RAW = frozenset({".arw", ".cr2", ".cr3", ".dng", ".nef", ".nrw", ".orf", ".pef", ".raf", ".rw2", ".srw"})
+_VIDEO = frozenset({".avi", ".m4v", ".mkv", ".mov", ".mp4", ".mpeg", ".mpg", ".webm", ".wmv"})
+_DRAWING = frozenset({".ai", ".eps", ".pdf", ".psd", ".svg", ".xcf"})
+_PIXELS = frozenset({".dcm", ".exr", ".jxl", ".tga"})
+
+# What to do about a file, by its ending.
+_REMEDIES = {
+    **dict.fromkeys(_RAW, "develop the camera's raw file to JPEG or TIFF, such as with darktable"),
+    **dict.fromkeys(_VIDEO, "extract frames from the video, such as with ffmpeg"),
+    **dict.fromkeys(_DRAWING, "export the drawing or document as PNG"),
+    **dict.fromkeys(_PIXELS, "convert it to PNG"),
+}
+
+
+def unsupported_format(path: str) -> RecordProblem | None:
+    """Return why a file is rejected that holds a picture in a format that is not read; None for any other file."""
+    kind = ending(path)
+    remedy = _REMEDIES.get(kind)
+    if remedy is None:
+        return None
+    message = f"{kind} is a format that shardkit does not read; {remedy}, or move it away"
+    return RecordProblem(encodable_path(path), UNSUPPORTED_FORMAT, message)
+
+
+def is_video(path: str) -> bool:
+    """Return whether a file is a video by its ending."""
+    return ending(path) in _VIDEO
+
 
 # Adds the facts of a key to a row; raises BadRecord.
 Complete = Callable[[ListingRow], ListingRow]

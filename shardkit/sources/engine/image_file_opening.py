@@ -9,7 +9,6 @@ from typing import cast
 from shardkit.errors import CallError, DataError
 from shardkit.naming import printable
 from shardkit.sources.engine.annotation_opening import SPLITS, field_of_images
-from shardkit.sources.engine.binding import Binding
 from shardkit.sources.engine.file_groups import (
     FileGroup,
     NearestImages,
@@ -18,6 +17,7 @@ from shardkit.sources.engine.file_groups import (
     scan_group,
 )
 from shardkit.sources.engine.image_files import ImageFileDriver
+from shardkit.sources.engine.images import Binding
 from shardkit.sources.formats.class_files import class_files_in, read_class_file
 from shardkit.sources.formats.one_image import ImageFormat
 from shardkit.sources.formats.registry import IMAGE_FORMATS

@@ -17,14 +17,12 @@ from shardkit.sources.engine.file_groups import FileGroup, GroupFiles, NearestIm
 from shardkit.sources.engine.images import ImagePaths
 from shardkit.sources.engine.lists import OfLists, row_without_image
 from shardkit.sources.engine.records import RecordDriver, annotated_rows, completed, plain_row, rejected_file
-from shardkit.sources.file_names import encodable_path, ending, stem_of
-from shardkit.sources.formats.format import Options
+from shardkit.sources.formats.format import ImageRecord, Options
 from shardkit.sources.formats.one_image import ImageFormat
-from shardkit.sources.formats.record import ImageRecord
 from shardkit.sources.listing import ListingRow, RecordProblem, count_skipped, rejected_row, unicode_problem
 from shardkit.sources.readings.values import Unnamed
 from shardkit.sources.visibility import refuse_other_count
-from shardkit.sources.walking import num_slices, read_label_file, slice_bounds
+from shardkit.sources.walking import encodable_path, ending, num_slices, read_label_file, slice_bounds, stem_of
 from shardkit.storage import Entry, Folder
 
 _REST = -1  # index of the part of a group that has the files and images without a partner

@@ -17,15 +17,13 @@ from shardkit.sources.columns import LINE, MASK_COLOURS, MASK_PATH
 from shardkit.sources.engine.annotations import AnnotationDriver, NamingFile
 from shardkit.sources.engine.drivers import Complete
 from shardkit.sources.engine.facts import IGNORED, LEFT_OUT
-from shardkit.sources.engine.mask_paths import MaskPaths
+from shardkit.sources.engine.images import MaskPaths
 from shardkit.sources.engine.masks import check_policy_of_masks
 from shardkit.sources.engine.records import NamedFiles
-from shardkit.sources.file_names import stem_of
-from shardkit.sources.formats.format import Format
-from shardkit.sources.formats.record import ImageRecord
+from shardkit.sources.formats.format import Format, ImageRecord
 from shardkit.sources.listing import ListingRow, below, count_skipped
 from shardkit.sources.readings.values import Annotation
-from shardkit.sources.walking import file_or_folder, is_within, join, parent_of
+from shardkit.sources.walking import file_or_folder, is_within, join, parent_of, stem_of
 from shardkit.storage import Entry, Folder
 
 _MASKS = "masks"  # the option that says where the masks of a file are

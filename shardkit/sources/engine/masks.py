@@ -11,10 +11,8 @@ from shardkit.options.values import Missing
 from shardkit.options.words import named
 from shardkit.reject_reasons import BAD_MASK, MISSING, NO_LABEL
 from shardkit.sources.columns import MASK_COLOURS, MASK_PATH
-from shardkit.sources.engine.binding import Binding
 from shardkit.sources.engine.facts import IGNORED, LEFT_OUT, Fact, Values
-from shardkit.sources.engine.images import ImagePaths
-from shardkit.sources.engine.mask_paths import FilesOfFolders, MaskPaths
+from shardkit.sources.engine.images import Binding, FilesOfFolders, ImagePaths, MaskPaths
 from shardkit.sources.formats.palettes import read_palette
 from shardkit.sources.listing import BadRecord, ListingRow, unicode_problem
 from shardkit.sources.mask_pixels import NUM_SAMPLED, are_black_and_white, greatest_number

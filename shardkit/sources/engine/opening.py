@@ -12,7 +12,6 @@ from shardkit.sources.columns import GROUP, UNLABELLED, feature_field
 from shardkit.sources.context import Opening
 from shardkit.sources.engine.annotation_opening import annotation_driver, check_options
 from shardkit.sources.engine.annotations import AnnotationDriver
-from shardkit.sources.engine.binding import Binding
 from shardkit.sources.engine.box_table_opening import box_table_driver
 from shardkit.sources.engine.box_tables import BoxTableDriver
 from shardkit.sources.engine.column_labels import NamedNumbers
@@ -21,7 +20,7 @@ from shardkit.sources.engine.facts import ByKey, Fact, OfPath, label_fact, split
 from shardkit.sources.engine.file_groups import check_file, files_of_globs
 from shardkit.sources.engine.image_file_opening import image_file_driver
 from shardkit.sources.engine.image_files import ImageFileDriver
-from shardkit.sources.engine.images import ImagePaths
+from shardkit.sources.engine.images import Binding, ImagePaths
 from shardkit.sources.engine.lists import OfLists, open_list
 from shardkit.sources.engine.masks import mask_paths, open_masks
 from shardkit.sources.engine.matching import Matching, Strip, find_matching

@@ -6,9 +6,9 @@ from dataclasses import dataclass
 
 from shardkit.naming import IMAGE_ENDINGS, relative_path_problem
 from shardkit.reject_reasons import BAD_PATH
-from shardkit.sources.file_names import ending
-from shardkit.sources.formats.record import encodable
+from shardkit.sources.formats.format import encodable
 from shardkit.sources.listing import BadRecord
+from shardkit.sources.walking import ending
 
 MAX_PATH = 4096  # characters: Linux's PATH_MAX
 _START = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:")  # of a URL, or a drive letter

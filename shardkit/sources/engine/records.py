@@ -11,9 +11,8 @@ from shardkit.reject_reasons import BAD_ANNOTATION, BAD_LABEL, MISSING, NO_LABEL
 from shardkit.sources.columns import ANNOTATED_HEIGHT, ANNOTATED_WIDTH, LABEL_NAMES, LINE, MAX_OBJECTS, objects_field
 from shardkit.sources.engine.drivers import Complete, Driver
 from shardkit.sources.engine.facts import IGNORED, LEFT_OUT
-from shardkit.sources.engine.split_words import split_of_folders
-from shardkit.sources.file_names import encodable_path
-from shardkit.sources.formats.record import ImageRecord
+from shardkit.sources.engine.splits import split_of_folders
+from shardkit.sources.formats.format import ImageRecord
 from shardkit.sources.listing import (
     NEGATIVES,
     NO_ANNOTATION,
@@ -26,7 +25,7 @@ from shardkit.sources.listing import (
 )
 from shardkit.sources.readings.values import Unnamed
 from shardkit.sources.unlisted_images import NamedImages, count_unlisted_images
-from shardkit.sources.walking import children, folders_in, is_image, join, list_if_allowed, parent_of
+from shardkit.sources.walking import children, encodable_path, folders_in, is_image, join, list_if_allowed, parent_of
 from shardkit.storage import Entry, Folder
 
 _KEPT = "; the image is kept"

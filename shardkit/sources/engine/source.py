@@ -16,19 +16,17 @@ from shardkit.sources.engine.accounting import Accounting, check_accounts, files
 from shardkit.sources.engine.drivers import Complete, Driver, RestPart
 from shardkit.sources.engine.facts import LEFT_OUT, Fact, Values, with_unlabelled
 from shardkit.sources.engine.file_groups import is_glob
-from shardkit.sources.engine.images import ImagePaths
+from shardkit.sources.engine.images import MASKS, ImagePaths
 from shardkit.sources.engine.lists import lines_without_image
-from shardkit.sources.engine.mask_paths import MASKS
 from shardkit.sources.engine.masks import masks_without_image
 from shardkit.sources.engine.tables import TableDriver, records_without_image, tables_of_classes
-from shardkit.sources.file_names import ending
-from shardkit.sources.formats.record import RecordTable
+from shardkit.sources.formats.format import RecordTable
 from shardkit.sources.ignoring.filtered_folder import IgnoreGlob
 from shardkit.sources.listing import BadRecord, Listing, ListingRow, Source, batched, below, count_skipped
 from shardkit.sources.readings.flags import fact_text, folder_levels
 from shardkit.sources.readings.values import Annotation, Listed, Origin, Paired, Reading, files_of
 from shardkit.sources.unlisted_images import NamedImages, count_unlisted_images, count_unnamed
-from shardkit.sources.walking import files_below, is_image, join
+from shardkit.sources.walking import ending, files_below, is_image, join
 from shardkit.storage import Entry, Folder
 
 

@@ -9,14 +9,13 @@ from typing import Any, cast
 from shardkit.errors import DataError
 from shardkit.naming import first_of
 from shardkit.options.words import named
-from shardkit.sources.engine.binding import Binding
 from shardkit.sources.engine.column_labels import options_of, read_labels
 from shardkit.sources.engine.columns import Columns
-from shardkit.sources.engine.joined_names import JoinedNames
+from shardkit.sources.engine.images import Binding
 from shardkit.sources.engine.labels.reading import Labels as ColumnLabels
-from shardkit.sources.engine.lost_zeros import refuse_lost_zeros
 from shardkit.sources.engine.matching import Matching, Naming, Strip, find_matching
-from shardkit.sources.engine.split_columns import assigns_splits
+from shardkit.sources.engine.splits import assigns_splits
+from shardkit.sources.engine.table_names import JoinedNames, refuse_lost_zeros
 from shardkit.sources.engine.tables import Tables
 from shardkit.sources.formats.column_names import IMAGE_COLUMNS, LIKELY_IMAGE_COLUMNS, named_like
 from shardkit.sources.formats.tables.json_files import JsonTable

@@ -12,7 +12,7 @@ from typing import Any
 import yaml
 
 from shardkit.errors import DataError
-from shardkit.sources.formats.record import encodable
+from shardkit.sources.formats.format import encodable
 from shardkit.sources.walking import file_or_folder, join, read_label_file
 from shardkit.storage import Folder, os_errors_as
 

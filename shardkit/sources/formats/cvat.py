@@ -15,9 +15,10 @@ from defusedxml.ElementTree import iterparse
 
 from shardkit.errors import DataError
 from shardkit.naming import printable
-from shardkit.sources.formats.format import Format, Options
-from shardkit.sources.formats.record import (
+from shardkit.sources.formats.format import (
+    Format,
     ImageRecord,
+    Options,
     Point,
     Sides,
     around_points,

@@ -1,12 +1,169 @@
-"""`Format`: what each format of annotations gives to the engine."""
+"""`Format`, what each format of annotations gives to the engine, and `ImageRecord`, what a file says about one image."""
 
-from collections.abc import Iterator, Mapping
-from typing import BinaryIO, Protocol, TypeAlias
+import math
+import re
+import sys
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, BinaryIO, NamedTuple, Protocol, TypeAlias
 
 import pyarrow as pa
 
 from shardkit.errors import CallError
-from shardkit.sources.formats.record import ImageRecord, RecordTable
+from shardkit.reject_reasons import BAD_ANNOTATION, BAD_BOX
+from shardkit.sources.columns import MAX_OBJECTS
+from shardkit.sources.listing import RecordProblem, count_skipped
+
+Object = dict[str, Any]
+Point = tuple[float, float]
+Size = tuple[int | None, int | None]
+Sides = tuple[Any, Any, Any, Any]  # xmin, ymin, xmax, ymax
+ONE_CLASS = "object"  # the class of every box of a file without classes
+# float() also accepts 1_000, infinity and the digits of other scripts.
+NUMBER = re.compile(r"[-+]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][-+]?[0-9]+)?")
+_MAX_SIDE = 2**31
+_SHOWN = 80  # characters of a bad field
+
+
+@dataclass(slots=True)
+class ImageRecord:
+    """What a file says about one image."""
+
+    image: str = ""  # the image's path or name as written; '' if the file gives none
+    # Width and height that the boxes refer to: pixels, (0, 0) if boxes are fractions of the sides, None if the file
+    # does not give them: then they are the image's
+    size: Size = (None, None)
+    objects: list[Object] = field(default_factory=list)
+    # The bad objects; the key is the object's name in the file, such as "line 3"
+    problems: list[RecordProblem] = field(default_factory=list)
+    # Number of shapes that are not read, by a phrase for the user
+    left_out: dict[str, int] = field(default_factory=dict)
+    # Classes of the whole image, by the name of what gives them
+    attributes: dict[str, list[str]] = field(default_factory=dict)
+    number: int = 0  # the record's number in the file, or that of its line, from 1
+    split: str = ""  # the split's name as written; '' for none
+    # Names of what gives classes to boxes: attributes of regions, or labelling jobs
+    columns: dict[str, None] = field(default_factory=dict)
+    bad: str = ""  # why the record gives no example, such as "it is no JSON object"; '' if it does
+    reason: str = BAD_ANNOTATION  # the code of shardkit.reject_reasons for that
+    mask: str = ""  # path of the image's mask, as written; '' for none
+    # The colours of the mask, as red + 256 * green + 65,536 * blue, with the class of each
+    segments: list[tuple[int, str]] = field(default_factory=list)
+    is_skipped: bool = False  # whether the record says that nobody labelled the image
+
+    def add_line_problem(self, line: int, what: str) -> None:
+        """Add a bad line of a text file with one object per line."""
+        self.problems.append(RecordProblem(f"line {line}", BAD_ANNOTATION, what))
+
+    def set_size(self, width: Any, height: Any) -> None:
+        """Take the size in pixels that the boxes refer to, if it is one."""
+        if all(isinstance(side, int) and 0 < side < _MAX_SIDE for side in (width, height)):
+            self.size = width, height
+
+    def add(self, name: str, label: Any, sides: Sides | None, key: str = "", **fields: Any) -> Object | None:
+        """Add and return an object with further fields, or add why it is bad; `key` names it in messages."""
+        if self.has_too_many:
+            return None
+        key = key or (f"record {self.number}, {name}" if self.number else name)
+        if not isinstance(label, str | int) or isinstance(label, bool) or not str(label).strip():
+            message = "it has no class; add it, or remove the object"
+            self.problems.append(RecordProblem(key, BAD_ANNOTATION, message))
+        elif sides is None or not all(map(is_finite, sides)):
+            found = f"; found {', '.join(map(str, sides))}"[:_SHOWN] if sides else ""
+            message = encodable(f"its coordinates must be finite numbers{found}; correct or remove it")
+            self.problems.append(RecordProblem(key, BAD_BOX, message))
+        else:
+            xmin, ymin, xmax, ymax = map(float, sides)
+            label_name = encodable(str(label).strip())
+            self.objects.append({"bbox": [ymin, xmin, ymax, xmax], "label_name": label_name, "name": name, **fields})
+            return self.objects[-1]
+        return None
+
+    @property
+    def has_too_many(self) -> bool:
+        """Whether there are more objects, good and bad, than an image may have; the rest is not read then."""
+        return len(self.objects) + len(self.problems) > MAX_OBJECTS
+
+    def leave_out(self, what: str) -> None:
+        count_skipped(self.left_out, what)
+
+
+class RecordTable(NamedTuple):
+    """Records whose objects are a column."""
+
+    # The records, to be read once, whose objects are counted only; None for one that is reported otherwise
+    records: Iterable[ImageRecord | None]
+    objects: pa.Array | None  # the objects of each, as the column of a listing; None for classes of whole images
+    classes: Mapping[int, str]  # names of classes by the numbers that give their order
+
+
+def is_finite(side: Any) -> bool:
+    """Return whether a value is a finite number."""
+    return isinstance(side, int | float) and not isinstance(side, bool) and abs(side) <= sys.float_info.max
+
+
+def around(xs: Sequence[Any], ys: Sequence[Any]) -> Sides | None:
+    """Return the sides of the box around points; None if they are not points."""
+    is_outline = xs and len(xs) == len(ys) and all(map(is_finite, [*xs, *ys]))
+    return (min(xs), min(ys), max(xs), max(ys)) if is_outline else None
+
+
+def around_points(points: Sequence[Point]) -> Sides | None:
+    """Return the sides of the box around points; None if there are none, or one is not finite."""
+    return around(*map(list, zip(*points, strict=True))) if points else None
+
+
+def points_of(value: Any) -> list[Point]:
+    """Return a list of pairs of numbers as points; [] for anything else."""
+    try:
+        return [(number(x), number(y)) for x, y in value]
+    except (TypeError, ValueError):
+        return []
+
+
+def turned(x: float, y: float, offsets: Iterable[Point], degrees: float) -> list[Point]:
+    """Return the points at some offsets from a point, turned around it."""
+    angle = math.radians(degrees % 360)
+    sine, cosine = math.sin(angle), math.cos(angle)
+    return [(x + across * cosine - down * sine, y + across * sine + down * cosine) for across, down in offsets]
+
+
+def reach_of_ellipse(rx: float, ry: float, degrees: float) -> Point:
+    """Return how far a turned ellipse reaches from its centre, across and down."""
+    angle = math.radians(degrees % 360)
+    sine, cosine = math.sin(angle), math.cos(angle)
+    return math.hypot(rx * cosine, ry * sine), math.hypot(rx * sine, ry * cosine)
+
+
+def number(value: Any) -> float:
+    """Return a value as a float; NaN if it is no number."""
+    # float() also accepts 1_000.
+    if isinstance(value, str) and "_" in value:
+        return math.nan
+    try:
+        return float(value)
+    except (TypeError, ValueError, OverflowError):
+        return math.nan
+
+
+def size_of(width: Any, height: Any) -> Size:
+    """Return the size of an image in pixels; None for both sides if one is none, such as LabelImg's 0."""
+    sides = number(width), number(height)
+    return (int(sides[0]), int(sides[1])) if all(1 <= side < _MAX_SIDE for side in sides) else (None, None)
+
+
+def number_problem(texts: Iterable[str]) -> str | None:
+    """Return which field of a text file is not a finite number; None if all are."""
+    for text in texts:
+        if not NUMBER.fullmatch(text) or not math.isfinite(float(text)):
+            return f"{text[:_SHOWN]!r} is not a finite number"
+    return None
+
+
+def encodable(text: str) -> str:
+    """Return the text with lone surrogates escaped: JSON and YAML can contain them, and no table can store them."""
+    return text if text.isascii() else text.encode("utf-8", "backslashreplace").decode()
+
 
 Options: TypeAlias = Mapping[str, str]  # of a reading's `Annotation`
 ROOT = "root"  # the option that opening adds: URL of the folder that images' paths start at, for absolute ones

@@ -14,10 +14,10 @@ from typing import Any, BinaryIO, TypeGuard
 from urllib.parse import parse_qs, unquote, urlsplit
 
 from shardkit.naming import IMAGE_ENDINGS
-from shardkit.sources.file_names import ending
-from shardkit.sources.formats.format import Format, Options
-from shardkit.sources.formats.record import (
+from shardkit.sources.formats.format import (
+    Format,
     ImageRecord,
+    Options,
     Point,
     Sides,
     around,
@@ -30,7 +30,7 @@ from shardkit.sources.formats.vendors.fields import dict_of, dicts_at
 from shardkit.sources.json_stream import top_level_items
 from shardkit.sources.listing import count_skipped
 from shardkit.sources.name_index import UPLOAD_PREFIX
-from shardkit.sources.walking import looks_like
+from shardkit.sources.walking import ending, looks_like
 
 # Keys of JSON-MIN that are not results.
 _OF_TASK = frozenset({"id", "annotator", "annotation_id", "created_at", "updated_at", "lead_time", "agreement"})

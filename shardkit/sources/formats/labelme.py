@@ -10,11 +10,10 @@ from typing import Any
 
 import pyarrow as pa
 
-from shardkit.sources.formats.format import Options
-from shardkit.sources.formats.one_image import JSON_BYTES, ImageFormat
-from shardkit.sources.formats.record import (
+from shardkit.sources.formats.format import (
     ImageRecord,
     Object,
+    Options,
     Point,
     Sides,
     around_points,
@@ -22,6 +21,7 @@ from shardkit.sources.formats.record import (
     points_of,
     size_of,
 )
+from shardkit.sources.formats.one_image import JSON_BYTES, ImageFormat
 from shardkit.sources.formats.vendors.fields import dict_of, json_of, text_at
 from shardkit.sources.walking import looks_like
 

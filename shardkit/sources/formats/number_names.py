@@ -2,8 +2,10 @@
 
 import json
 import re
+from collections.abc import Iterator
+from typing import NamedTuple
 
-from shardkit.sources.formats.list_fields import read_fields
+from shardkit.sources.formats.tables.lines import read_lines
 from shardkit.sources.walking import read_sample
 from shardkit.storage import Folder
 
@@ -81,3 +83,18 @@ def names_in_json(folder: Folder, path: str) -> tuple[str, ...]:
     missing = len(names) - len(found)  # numbers from 1 lack 0
     is_good = len(found) == len(pairs) and missing <= 1 and len(set(names)) == len(names) and all(names[missing:])
     return names if is_good else ()
+
+
+class Fields(NamedTuple):
+    """The fields of a line, and why it cannot be used, or None."""
+
+    line: int
+    values: list[str]
+    problem: str | None
+
+
+def read_fields(folder: Folder, path: str, separator: str | None = None) -> Iterator[Fields]:
+    """Yield the fields of each line that is not empty; without separator, they are between blanks."""
+    for number, text, problem in read_lines(folder, path):
+        if stripped := text.strip():
+            yield Fields(number, [value.strip() for value in stripped.split(separator)], problem)

@@ -8,8 +8,7 @@ from typing import Any, TypeAlias
 import pyarrow as pa
 
 from shardkit.sources.columns import MAX_OBJECTS
-from shardkit.sources.formats.format import Options
-from shardkit.sources.formats.record import ImageRecord, Object, Size
+from shardkit.sources.formats.format import ImageRecord, Object, Options, Size
 
 # The object of a line, why it is bad, or None if it is none; counts in the record what is left out.
 ObjectOfLine: TypeAlias = Callable[[str, ImageRecord, Options], "Object | str | None"]

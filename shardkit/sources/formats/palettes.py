@@ -20,9 +20,8 @@ from typing import Any
 
 from shardkit.errors import CallError, DataError
 from shardkit.naming import printable
-from shardkit.sources.formats.list_fields import read_fields
-from shardkit.sources.formats.number_names import names_by_number
-from shardkit.sources.formats.record import encodable
+from shardkit.sources.formats.format import encodable
+from shardkit.sources.formats.number_names import names_by_number, read_fields
 from shardkit.sources.walking import file_or_folder, read_label_file
 from shardkit.storage import Folder
 

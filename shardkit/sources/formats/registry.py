@@ -1,8 +1,7 @@
 """All formats by the names that readings give them."""
 
 from shardkit.sources.formats.box_lines import DOTA, ICDAR, KITTI, VISDRONE, WIDER_PERSON
-from shardkit.sources.formats.coco.panoptic import PANOPTIC
-from shardkit.sources.formats.coco.records import COCO
+from shardkit.sources.formats.coco.records import COCO, PANOPTIC
 from shardkit.sources.formats.cvat import CVAT
 from shardkit.sources.formats.format import Format
 from shardkit.sources.formats.image_json import BDD_IMAGE, DARWIN, DEEP_FASHION, FUNSD, SUPERVISELY

@@ -15,10 +15,9 @@ import pyarrow as pa
 
 from shardkit.naming import IMAGE_ENDINGS, counted
 from shardkit.sources.columns import MAX_OBJECTS
-from shardkit.sources.file_names import ending
-from shardkit.sources.formats.format import Format, Options
-from shardkit.sources.formats.record import ImageRecord, Object
+from shardkit.sources.formats.format import Format, ImageRecord, Object, Options
 from shardkit.sources.formats.tables.lines import MAX_LINE_BYTES
+from shardkit.sources.walking import ending
 
 _FACE = "face"
 _ATTRIBUTES = ("blur", "expression", "illumination", "invalid", "occlusion", "pose")

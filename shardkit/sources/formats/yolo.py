@@ -12,9 +12,8 @@ import pyarrow as pa
 
 from shardkit.naming import counted
 from shardkit.sources.formats.class_files import CLASS_LISTS
-from shardkit.sources.formats.format import Options, number_option
+from shardkit.sources.formats.format import ImageRecord, Object, Options, encodable, number_option, number_problem
 from shardkit.sources.formats.one_image import line_format
-from shardkit.sources.formats.record import ImageRecord, Object, encodable, number_problem
 
 _MAX_LINE = 1 << 20  # 1 MiB: a polygon of 50,000 corners
 _BOX = 5  # fields: class, centre x, centre y, width, height

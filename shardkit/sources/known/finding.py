@@ -14,7 +14,7 @@ from shardkit.options.words import named
 from shardkit.sources.context import Opening
 from shardkit.sources.engine.opening import open_reading
 from shardkit.sources.engine.source import ReadingSource
-from shardkit.sources.formats.list_fields import read_fields
+from shardkit.sources.formats.number_names import read_fields
 from shardkit.sources.readings.text import from_data
 from shardkit.sources.readings.values import Column, Reading
 from shardkit.sources.walking import children, file_or_folder, is_folder

@@ -10,10 +10,9 @@ from shardkit.errors import CallError
 from shardkit.naming import IMAGE_ENDINGS, printable
 from shardkit.options.call import Change
 from shardkit.refusals import RefusalError
-from shardkit.sources.engine.split_columns import split_of_file
-from shardkit.sources.file_names import ending
+from shardkit.sources.engine.splits import split_of_file
 from shardkit.sources.formats.tables.text_files import TEXT_ENDINGS
-from shardkit.sources.walking import children, file_or_folder, folders_in, is_folder, join
+from shardkit.sources.walking import children, ending, file_or_folder, folders_in, is_folder, join
 from shardkit.storage import Folder
 
 

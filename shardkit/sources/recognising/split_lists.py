@@ -12,8 +12,7 @@ from shardkit.sources.context import Opening
 from shardkit.sources.engine.images import ImagePaths
 from shardkit.sources.engine.opening import open_reading
 from shardkit.sources.engine.source import ReadingSource
-from shardkit.sources.engine.split_columns import is_split_column, split_of_file, split_of_value
-from shardkit.sources.file_names import stem_of
+from shardkit.sources.engine.splits import is_split_column, split_of_file, split_of_value
 from shardkit.sources.listing import Source
 from shardkit.sources.readings.paths import below
 from shardkit.sources.readings.values import Annotation, Column, Listed
@@ -23,7 +22,7 @@ from shardkit.sources.recognising.tables.layout import relative
 from shardkit.sources.recognising.tables.places import naming_of
 from shardkit.sources.recognising.wrapped_source import innermost, replaced
 from shardkit.sources.unlisted_images import NamedImages
-from shardkit.sources.walking import is_within, join
+from shardkit.sources.walking import is_within, join, stem_of
 
 _FIRST_WORD = r"(?P<image>\S+)(?:\s.*)?"
 _BATCH_ROWS = 10_000

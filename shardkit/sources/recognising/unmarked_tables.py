@@ -16,7 +16,7 @@ from shardkit.sources.context import Opening
 from shardkit.sources.engine.labels.reading import INDICATORS, word_of
 from shardkit.sources.engine.opening import open_reading
 from shardkit.sources.engine.prefixes import shared_folder
-from shardkit.sources.engine.split_columns import split_of_file
+from shardkit.sources.engine.splits import split_of_file
 from shardkit.sources.formats.column_names import LABEL_COLUMNS, LIKELY_LABEL_COLUMNS, named_like
 from shardkit.sources.formats.tables.opening import open_list_files, read_prefix
 from shardkit.sources.formats.tables.text_files import TEXT_ENDINGS, open_names

@@ -12,10 +12,10 @@ from shardkit.archives.mounted_folder import MountedFolder
 from shardkit.errors import ShardkitError
 from shardkit.sources.claim import Claim, UsedFile
 from shardkit.sources.engine.source import ReadingSource
-from shardkit.sources.file_names import encodable_path, is_ignored
 from shardkit.sources.listing import Listing, ListingRow, Source, batched, below
 from shardkit.sources.readings import paths
 from shardkit.sources.readings.values import Reading
+from shardkit.sources.walking import encodable_path, is_ignored
 from shardkit.storage import Folder
 
 

@@ -12,9 +12,9 @@ from enum import Enum
 
 from shardkit.errors import CallError, DataError, UnknownNameError
 from shardkit.naming import IMAGE_ENDINGS
-from shardkit.sources.file_names import ending
 from shardkit.sources.formats.column_names import is_split
 from shardkit.sources.options import SourceOptions
+from shardkit.sources.walking import ending
 
 
 class BoxForm(Enum):

@@ -12,7 +12,6 @@ import pyarrow as pa
 
 from shardkit.errors import DataError
 from shardkit.naming import IMAGE_ENDINGS
-from shardkit.sources.file_names import ending
 from shardkit.sources.formats.tables.json_shapes import IMAGE, LABEL, JsonShape, json_shape, shaped_records
 from shardkit.sources.formats.tables.lines import READ_BYTES, Line, read_lines
 from shardkit.sources.formats.tables.records import (
@@ -27,6 +26,7 @@ from shardkit.sources.formats.tables.records import (
 from shardkit.sources.formats.tables.text_pieces import RecordRule, TextPiece, divide_text
 from shardkit.sources.formats.tables.values import shown
 from shardkit.sources.json_stream import top_level_items
+from shardkit.sources.walking import ending
 from shardkit.storage import Folder, os_errors_as
 
 JsonForm: TypeAlias = Literal["lines"] | JsonShape  # one object a line, or all in one value

@@ -18,8 +18,8 @@ from typing import Any, Literal
 
 from shardkit.errors import DataError
 from shardkit.naming import IMAGE_ENDINGS, split_of_folder
-from shardkit.sources.file_names import ending
 from shardkit.sources.json_stream import member_items, top_level_items
+from shardkit.sources.walking import ending
 from shardkit.storage import Folder, os_errors_as
 
 JsonShape = Literal["list", "images", "classes", "splits", "records", "pairs", "details", "numbered", "columns"]

@@ -9,9 +9,9 @@ import pyarrow as pa
 
 from shardkit.errors import DataError
 from shardkit.naming import first_of
-from shardkit.sources.file_names import encodable_path, ending
 from shardkit.sources.formats.tables.text_pieces import TextPiece
 from shardkit.sources.formats.tables.values import kinds_of_value, type_of_kinds
+from shardkit.sources.walking import encodable_path, ending
 from shardkit.storage import Folder
 
 PREFIX_RECORDS = 1000  # records from the beginning that decide how columns are read

@@ -15,12 +15,11 @@ from functools import partial
 from itertools import islice
 
 from shardkit.naming import IMAGE_ENDINGS, counted
-from shardkit.sources.file_names import ending
 from shardkit.sources.formats.column_names import plain
 from shardkit.sources.formats.tables.csv_files import CsvFile
 from shardkit.sources.formats.tables.lines import encoding_of, read_lines
 from shardkit.sources.formats.tables.records import Record, TablePart
-from shardkit.sources.walking import children, join
+from shardkit.sources.walking import children, ending, join
 from shardkit.storage import Folder
 
 TEXT_ENDINGS = (".txt", ".lst")

@@ -5,7 +5,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from shardkit.sources.formats.record import ImageRecord, Sides, is_finite
+from shardkit.sources.formats.format import ImageRecord, Sides, is_finite
 
 Way = tuple[str | int, ...]  # names and indexes that lead into a value, from the outside to the inside
 UNIT = (0, 0)  # the size of boxes in fractions of the image's sides

@@ -12,8 +12,7 @@ from functools import partial
 from typing import Any, BinaryIO
 
 from shardkit.errors import DataError
-from shardkit.sources.formats.format import Format, Options
-from shardkit.sources.formats.record import ImageRecord, is_finite
+from shardkit.sources.formats.format import Format, ImageRecord, Options, is_finite
 from shardkit.sources.formats.vendors import parsers as of
 from shardkit.sources.formats.vendors.fields import corners, dict_of, json_of, list_of, signs
 from shardkit.sources.json_stream import LONGEST, top_level_items

@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from shardkit.naming import counted, split_of_folder
-from shardkit.sources.formats.record import ONE_CLASS, ImageRecord, Sides, around, encodable
+from shardkit.sources.formats.format import ONE_CLASS, ImageRecord, Sides, around, encodable
 from shardkit.sources.formats.vendors.fields import (
     UNIT,
     Box,

@@ -26,9 +26,8 @@ from shardkit.sources.engine.opening import open_reading
 from shardkit.sources.engine.path_rules import PathRule
 from shardkit.sources.engine.source import ReadingSource
 from shardkit.sources.formats.cvat import CVAT, TracksError
-from shardkit.sources.formats.format import Format
+from shardkit.sources.formats.format import ONE_CLASS, Format, ImageRecord
 from shardkit.sources.formats.label_studio import LABEL_STUDIO
-from shardkit.sources.formats.record import ONE_CLASS, ImageRecord
 from shardkit.sources.formats.registry import FORMATS
 from shardkit.sources.formats.vendors.formats import VENDORS, JsonFormat
 from shardkit.sources.formats.wider_face import WIDER_FACE

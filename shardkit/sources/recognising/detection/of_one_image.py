@@ -18,12 +18,11 @@ from shardkit.naming import split_of_folder
 from shardkit.sources.context import Opening
 from shardkit.sources.engine.opening import open_reading
 from shardkit.sources.engine.source import ReadingSource
-from shardkit.sources.file_names import ending, stem_of
 from shardkit.sources.formats.box_lines import DOTA, ICDAR, KITTI, VISDRONE, WIDER_PERSON
+from shardkit.sources.formats.format import ImageRecord
 from shardkit.sources.formats.image_json import BDD_IMAGE, DARWIN, DEEP_FASHION, FUNSD, SUPERVISELY
 from shardkit.sources.formats.labelme import LABELME
 from shardkit.sources.formats.one_image import ImageFormat
-from shardkit.sources.formats.record import ImageRecord
 from shardkit.sources.formats.voc import VOC
 from shardkit.sources.formats.yolo import YOLO
 from shardkit.sources.listing import Source
@@ -35,6 +34,7 @@ from shardkit.sources.recognising.detection.image_paths import split_tokens
 from shardkit.sources.recognising.detection.image_sets import chosen_lists
 from shardkit.sources.walking import (
     children,
+    ending,
     files_below,
     files_in,
     folders_in,
@@ -45,6 +45,7 @@ from shardkit.sources.walking import (
     parent_of,
     read_head,
     read_label_file,
+    stem_of,
 )
 from shardkit.storage import Folder
 

@@ -26,7 +26,7 @@ from shardkit.sources.context import Opening
 from shardkit.sources.engine.file_groups import matching_files
 from shardkit.sources.engine.path_rules import PathRule, path_parts
 from shardkit.sources.formats.class_files import CLASS_LISTS, YAMLS, names_in, read_yaml
-from shardkit.sources.formats.list_fields import read_fields
+from shardkit.sources.formats.number_names import read_fields
 from shardkit.sources.formats.yolo import YOLO
 from shardkit.sources.listing import Source
 from shardkit.sources.name_index import written_path

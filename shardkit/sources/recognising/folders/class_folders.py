@@ -12,7 +12,7 @@ from shardkit.options.words import named
 from shardkit.sources.context import Opening
 from shardkit.sources.engine.opening import open_reading
 from shardkit.sources.engine.source import ReadingSource
-from shardkit.sources.engine.split_words import split_of_name
+from shardkit.sources.engine.splits import split_of_name
 from shardkit.sources.readings.values import Images, Labels, PathPart, PathRegex, Reading
 from shardkit.sources.recognising.class_names import find_names_file
 from shardkit.sources.recognising.folders.first_images import MAX_DEPTH, has_images

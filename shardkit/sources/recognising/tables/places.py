@@ -24,7 +24,7 @@ from shardkit.sources.engine.prefixes import (
     replace_prefix,
     shared_folder,
 )
-from shardkit.sources.engine.split_columns import split_of_file
+from shardkit.sources.engine.splits import split_of_file
 from shardkit.sources.engine.table_paths import absolute_form, build_keys
 from shardkit.sources.engine.table_refusals import Choice, refuse
 from shardkit.sources.formats.tables.values import shown
