@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from shardkit.naming import DATASET_FILES
-from shardkit.sources.ignoring.filtered_folder import FilteredFolder
+from shardkit.sources.filtered_folder import FilteredFolder
 from shardkit.sources.listing import Source
 from shardkit.sources.walking import is_ignored, is_image, join, slice_bounds
 from shardkit.storage import Entry, Folder, LocalFolder, WrappedFolder

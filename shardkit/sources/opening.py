@@ -16,12 +16,11 @@ from shardkit.record_sources.tfrecord.files import place_together
 from shardkit.record_sources.webdataset import holds_samples, is_tar
 from shardkit.refusals import RefusalError, RefusedDataError, UnrecognisedError
 from shardkit.sources.by_reading import open_by_reading
-from shardkit.sources.context import Opening
 from shardkit.sources.engine.source import ReadingSource
-from shardkit.sources.ignoring.filtered_folder import FilteredFolder, IgnoreGlob
-from shardkit.sources.ignoring.ignoring_source import IgnoringSource
+from shardkit.sources.filtered_folder import FilteredFolder, IgnoreGlob
+from shardkit.sources.left_out import IgnoringSource, WithoutRepeatedBoxes
 from shardkit.sources.listing import Source, below
-from shardkit.sources.options import SourceOptions
+from shardkit.sources.options import Opening, SourceOptions
 from shardkit.sources.proving.asking import question, with_offers
 from shardkit.sources.proving.evidence import Evidence
 from shardkit.sources.proving.proof import doubts
@@ -42,7 +41,6 @@ from shardkit.sources.recognising.several_sources import (
 from shardkit.sources.recognising.unmarked_folders import open_unmarked_folder
 from shardkit.sources.recognising.unmarked_tables import IsReadWithout
 from shardkit.sources.recognising.wrapped_source import NotedSource, from_top, innermost, with_archive_problems
-from shardkit.sources.repeated_boxes import WithoutRepeatedBoxes
 from shardkit.sources.walking import children, ending, join, listing_once
 from shardkit.storage import Folder, open_folder, os_errors_as
 

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple, TypeVar
 
 from shardkit.archives.mounted_folder import MountedFolder
 from shardkit.errors import MachineError
-from shardkit.sources.ignoring.filtered_folder import FilteredFolder
+from shardkit.sources.filtered_folder import FilteredFolder
 from shardkit.sources.listing import Source
 from shardkit.sources.walking import is_ignored, join
 from shardkit.storage import Folder, LocalFolder

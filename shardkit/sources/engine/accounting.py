@@ -8,7 +8,7 @@ from shardkit.errors import DataError
 from shardkit.naming import counted, first_of, printable
 from shardkit.options.words import named
 from shardkit.sources.claim import Use, UsedFile
-from shardkit.sources.ignoring.filtered_folder import IgnoreGlob
+from shardkit.sources.filtered_folder import IgnoreGlob
 from shardkit.sources.readings.values import Annotation, Reading, files_of
 from shardkit.sources.walking import ending, files_below, is_image, join, parent_of
 from shardkit.storage import Folder

@@ -10,7 +10,7 @@ from shardkit.sources.engine.annotations import AnnotationDriver, NamingFile
 from shardkit.sources.engine.images import Binding
 from shardkit.sources.engine.mask_annotations import MaskDriver, check_classes, with_masks
 from shardkit.sources.engine.matching import find_matching
-from shardkit.sources.engine.path_rules import PathRule
+from shardkit.sources.engine.paths import PathRule
 from shardkit.sources.formats.format import ROOT, Format, ImageRecord, Options, number_option
 from shardkit.sources.formats.registry import FORMATS, settings_of
 from shardkit.sources.readings.values import Annotation, Listed

@@ -14,7 +14,7 @@ from shardkit.sources.columns import UNMEASURED
 from shardkit.sources.engine.drivers import Complete
 from shardkit.sources.engine.images import ImagePaths
 from shardkit.sources.engine.matching import ImageNames, Matching
-from shardkit.sources.engine.path_rules import PathRule
+from shardkit.sources.engine.paths import PathRule
 from shardkit.sources.engine.records import NamedFiles, RecordDriver, annotated_rows
 from shardkit.sources.formats.column_names import split_of_text
 from shardkit.sources.formats.format import Format, ImageRecord, Options, RecordTable

@@ -11,7 +11,7 @@ from typing import Any
 from shardkit.errors import CallError, DataError
 from shardkit.sources.engine.box_tables import BoxTable, BoxTableDriver
 from shardkit.sources.engine.images import Binding
-from shardkit.sources.engine.path_rules import PathRule
+from shardkit.sources.engine.paths import PathRule
 from shardkit.sources.formats.box_tables.columns import (
     BoxColumns,
     BoxForm,

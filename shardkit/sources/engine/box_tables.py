@@ -13,7 +13,7 @@ from shardkit.errors import DataError
 from shardkit.naming import printable
 from shardkit.sources.columns import UNMEASURED
 from shardkit.sources.engine.drivers import Complete
-from shardkit.sources.engine.path_rules import PathRule
+from shardkit.sources.engine.paths import PathRule
 from shardkit.sources.engine.records import RecordDriver
 from shardkit.sources.formats.box_tables.columns import BoxColumns, BoxForm
 from shardkit.sources.formats.box_tables.rows import Gathered, Slice

@@ -15,9 +15,9 @@ from shardkit.naming import printable, split_name_problem
 from shardkit.reject_reasons import BAD_LABEL, BAD_SPLIT, NO_LABEL
 from shardkit.sources.columns import LABEL_NAMES, target_field
 from shardkit.sources.engine.splits import split_of_name
+from shardkit.sources.filtered_folder import IgnoreGlob
 from shardkit.sources.formats.column_names import split_of_text
 from shardkit.sources.formats.tables.values import is_number
-from shardkit.sources.ignoring.filtered_folder import IgnoreGlob
 from shardkit.sources.listing import BadRecord, ListingRow
 from shardkit.sources.readings.values import Constant, Origin, PathPart, PathRegex, Reading
 from shardkit.storage import Folder

@@ -8,7 +8,7 @@ from functools import cached_property, lru_cache
 from shardkit.errors import CallError
 from shardkit.naming import IMAGE_ENDINGS, printable
 from shardkit.sources.engine.images import ImagePaths
-from shardkit.sources.ignoring.filtered_folder import IgnoreGlob
+from shardkit.sources.filtered_folder import IgnoreGlob
 from shardkit.sources.listing import count_skipped
 from shardkit.sources.name_index import NameIndex, stems_of_file
 from shardkit.sources.walking import children, ending, files_below, is_image, is_within, join, parent_of, stem_of

@@ -18,9 +18,9 @@ from shardkit.sources.engine.file_groups import (
 )
 from shardkit.sources.engine.image_files import ImageFileDriver
 from shardkit.sources.engine.images import Binding
-from shardkit.sources.formats.class_files import class_files_in, read_class_file
-from shardkit.sources.formats.one_image import ImageFormat
+from shardkit.sources.formats.format import ImageFormat
 from shardkit.sources.formats.registry import IMAGE_FORMATS
+from shardkit.sources.formats.yolo import class_files_in, read_class_file
 from shardkit.sources.readings.values import Annotation, Listed
 from shardkit.sources.walking import file_or_folder, join, parent_of
 from shardkit.storage import Folder

@@ -17,8 +17,7 @@ from shardkit.sources.engine.file_groups import FileGroup, GroupFiles, NearestIm
 from shardkit.sources.engine.images import ImagePaths
 from shardkit.sources.engine.lists import OfLists, row_without_image
 from shardkit.sources.engine.records import RecordDriver, annotated_rows, completed, plain_row, rejected_file
-from shardkit.sources.formats.format import ImageRecord, Options
-from shardkit.sources.formats.one_image import ImageFormat
+from shardkit.sources.formats.format import ImageFormat, ImageRecord, Options
 from shardkit.sources.listing import ListingRow, RecordProblem, count_skipped, rejected_row, unicode_problem
 from shardkit.sources.readings.values import Unnamed
 from shardkit.sources.visibility import refuse_other_count

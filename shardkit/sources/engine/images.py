@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from functools import cache
 
 from shardkit.naming import IMAGE_ENDINGS, printable
-from shardkit.sources.ignoring.filtered_folder import IgnoreGlob
+from shardkit.sources.filtered_folder import IgnoreGlob
 from shardkit.sources.listing import count_skipped, unicode_problem
 from shardkit.sources.readings.values import Annotation, Reading
 from shardkit.sources.walking import children, ending, files_below, is_image, is_within, join

@@ -9,7 +9,6 @@ from shardkit.errors import CallError
 from shardkit.naming import printable
 from shardkit.options.words import named
 from shardkit.sources.columns import GROUP, UNLABELLED, feature_field
-from shardkit.sources.context import Opening
 from shardkit.sources.engine.annotation_opening import annotation_driver, check_options
 from shardkit.sources.engine.annotations import AnnotationDriver
 from shardkit.sources.engine.box_table_opening import box_table_driver
@@ -27,9 +26,10 @@ from shardkit.sources.engine.matching import Matching, Strip, find_matching
 from shardkit.sources.engine.source import ReadingSource
 from shardkit.sources.engine.table_opening import NUM_SAMPLED, TableOpening
 from shardkit.sources.engine.tables import OfTables, TableDriver
+from shardkit.sources.filtered_folder import IgnoreGlob
 from shardkit.sources.formats.registry import BOX_TABLE, FORMATS, IMAGE_FORMATS, NAMES
 from shardkit.sources.formats.tables.text_files import IMAGE
-from shardkit.sources.ignoring.filtered_folder import IgnoreGlob
+from shardkit.sources.options import Opening
 from shardkit.sources.readings.values import (
     STATED,
     Annotation,

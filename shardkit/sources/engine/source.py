@@ -20,8 +20,8 @@ from shardkit.sources.engine.images import MASKS, ImagePaths
 from shardkit.sources.engine.lists import lines_without_image
 from shardkit.sources.engine.masks import masks_without_image
 from shardkit.sources.engine.tables import TableDriver, records_without_image, tables_of_classes
+from shardkit.sources.filtered_folder import IgnoreGlob
 from shardkit.sources.formats.format import RecordTable
-from shardkit.sources.ignoring.filtered_folder import IgnoreGlob
 from shardkit.sources.listing import BadRecord, Listing, ListingRow, Source, batched, below, count_skipped
 from shardkit.sources.readings.flags import fact_text, folder_levels
 from shardkit.sources.readings.values import Annotation, Listed, Origin, Paired, Reading, files_of

@@ -19,8 +19,14 @@ from shardkit.sources.engine.table_names import JoinedNames, refuse_lost_zeros
 from shardkit.sources.engine.tables import Tables
 from shardkit.sources.formats.column_names import IMAGE_COLUMNS, LIKELY_IMAGE_COLUMNS, named_like
 from shardkit.sources.formats.tables.json_files import JsonTable
-from shardkit.sources.formats.tables.line_files import JoinedTable, LineFile, open_separated
-from shardkit.sources.formats.tables.opening import column_index, open_table_file, read_prefix
+from shardkit.sources.formats.tables.opening import (
+    JoinedTable,
+    LineFile,
+    column_index,
+    open_separated,
+    open_table_file,
+    read_prefix,
+)
 from shardkit.sources.formats.tables.records import Record, TableFile, records_of
 from shardkit.sources.name_index import written_path
 from shardkit.sources.options import SourceOptions

@@ -17,9 +17,8 @@ from shardkit.sources.engine.drivers import Complete, Driver
 from shardkit.sources.engine.facts import LEFT_OUT, Fact, OfPath, Values, once
 from shardkit.sources.engine.images import ImagePaths
 from shardkit.sources.engine.matching import ImageNames, Matching, Strip
-from shardkit.sources.engine.prefixes import replace_prefix
+from shardkit.sources.engine.paths import KeyBuilder, absolute_form, replace_prefix, root_of
 from shardkit.sources.engine.table_names import described_images, values_of
-from shardkit.sources.engine.table_paths import KeyBuilder, absolute_form, root_of
 from shardkit.sources.formats.tables.records import TableFile, TablePart
 from shardkit.sources.formats.tables.text_files import TEXT_ENDINGS
 from shardkit.sources.formats.tables.values import shown

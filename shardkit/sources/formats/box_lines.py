@@ -24,8 +24,7 @@ from collections.abc import Sequence
 import pyarrow as pa
 
 from shardkit.naming import counted
-from shardkit.sources.formats.format import NUMBER, ImageRecord, Object, Options, encodable, number_problem
-from shardkit.sources.formats.one_image import line_format
+from shardkit.sources.formats.format import NUMBER, ImageRecord, Object, Options, encodable, line_format, number_problem
 
 _CLASSES = (
     *("pedestrian", "people", "bicycle", "car", "van", "truck", "tricycle", "awning-tricycle", "bus", "motor"),

@@ -7,8 +7,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
-from shardkit.sources.formats.format import ImageRecord, Options, around, encodable
-from shardkit.sources.formats.one_image import JSON_BYTES, ImageFormat
+from shardkit.sources.formats.format import JSON_BYTES, ImageFormat, ImageRecord, Options, around, encodable
 from shardkit.sources.formats.vendors.fields import (
     Box,
     Fields,

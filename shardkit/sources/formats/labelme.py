@@ -11,6 +11,8 @@ from typing import Any
 import pyarrow as pa
 
 from shardkit.sources.formats.format import (
+    JSON_BYTES,
+    ImageFormat,
     ImageRecord,
     Object,
     Options,
@@ -21,7 +23,6 @@ from shardkit.sources.formats.format import (
     points_of,
     size_of,
 )
-from shardkit.sources.formats.one_image import JSON_BYTES, ImageFormat
 from shardkit.sources.formats.vendors.fields import dict_of, json_of, text_at
 from shardkit.sources.walking import looks_like
 

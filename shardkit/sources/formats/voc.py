@@ -13,8 +13,7 @@ from defusedxml.common import DefusedXmlException
 from defusedxml.ElementTree import fromstring
 
 from shardkit.sources.columns import MAX_OBJECTS
-from shardkit.sources.formats.format import ImageRecord, Options, Size, number, size_of
-from shardkit.sources.formats.one_image import ImageFormat
+from shardkit.sources.formats.format import ImageFormat, ImageRecord, Options, Size, number, size_of
 from shardkit.sources.walking import looks_like
 
 _OBJECT_FIELDS = (

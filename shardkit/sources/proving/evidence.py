@@ -15,12 +15,11 @@ import pyarrow.compute as pc
 from shardkit.archives.mounted_folder import MountedFolder
 from shardkit.errors import ShardkitError
 from shardkit.sources.columns import ANNOTATED_HEIGHT, ANNOTATED_WIDTH, FEATURE_PREFIX, LISTING_SCHEMA, OBJECTS
-from shardkit.sources.context import Opening
 from shardkit.sources.engine.accounting import Accounting
+from shardkit.sources.filtered_folder import FilteredFolder
 from shardkit.sources.formats.registry import BOX_TABLE
-from shardkit.sources.ignoring.filtered_folder import FilteredFolder
 from shardkit.sources.listing import Listing, Source
-from shardkit.sources.options import SourceOptions
+from shardkit.sources.options import Opening, SourceOptions
 from shardkit.sources.readings.values import Column, PathPart, Reading, files_of
 from shardkit.sources.recognising.folders.folder_names import parts_of_data
 from shardkit.sources.recognising.folders.split_folders import number_of_word

@@ -5,9 +5,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from shardkit.naming import first_of, printable
-from shardkit.sources.context import Opening
 from shardkit.sources.engine.masks import mask_paths
-from shardkit.sources.ignoring.filtered_folder import FilteredFolder, IgnoreGlob
+from shardkit.sources.filtered_folder import FilteredFolder, IgnoreGlob
+from shardkit.sources.options import Opening
 from shardkit.sources.readings.paths import below
 from shardkit.sources.readings.values import Labels, Paired, PathPart, Reading
 from shardkit.sources.recognising.folders.masks.class_names import find_palette

@@ -13,11 +13,10 @@ from typing import Any
 
 from shardkit.errors import ShardkitError
 from shardkit.naming import first_of, printable
-from shardkit.sources.context import Opening
 from shardkit.sources.engine.splits import split_of_name
 from shardkit.sources.formats.column_names import LABEL_COLUMNS, LIKELY_LABEL_COLUMNS, SPLIT_COLUMNS, named_like
 from shardkit.sources.formats.tables.opening import TABLE_ENDINGS, open_table_file
-from shardkit.sources.options import SourceOptions
+from shardkit.sources.options import Opening, SourceOptions
 from shardkit.sources.proving.class_names import is_made, odd_names, plain_name
 from shardkit.sources.proving.file_forms import unlike_in_files
 from shardkit.sources.proving.label_columns import is_other

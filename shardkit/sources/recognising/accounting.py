@@ -3,12 +3,12 @@
 from dataclasses import replace
 
 from shardkit.sources.claim import Claim
-from shardkit.sources.context import Opening
 from shardkit.sources.engine.file_groups import is_glob
 from shardkit.sources.engine.source import ReadingSource
 from shardkit.sources.engine.splits import split_of_file
-from shardkit.sources.ignoring.filtered_folder import IgnoreGlob
+from shardkit.sources.filtered_folder import IgnoreGlob
 from shardkit.sources.listing import Source, below
+from shardkit.sources.options import Opening
 from shardkit.sources.recognising.claims.captions import is_caption
 from shardkit.sources.recognising.claims.collecting import NamingFile, naming_files
 from shardkit.sources.recognising.claims.files_of_images import claims_of_single_images

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 
 from shardkit.archives.mounted_folder import Mount, MountedFolder
 from shardkit.naming import printable
-from shardkit.sources.context import subfolder
+from shardkit.sources.options import subfolder
 from shardkit.sources.walking import children, is_ignored, is_image, join
 from shardkit.storage import Folder, LocalFolder, RemoteFolder
 

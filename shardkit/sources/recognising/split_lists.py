@@ -8,12 +8,12 @@ from dataclasses import replace
 from shardkit.options.call import Change
 from shardkit.options.words import named
 from shardkit.refusals import RefusalError
-from shardkit.sources.context import Opening
 from shardkit.sources.engine.images import ImagePaths
 from shardkit.sources.engine.opening import open_reading
 from shardkit.sources.engine.source import ReadingSource
 from shardkit.sources.engine.splits import is_split_column, split_of_file, split_of_value
 from shardkit.sources.listing import Source
+from shardkit.sources.options import Opening
 from shardkit.sources.readings.paths import below
 from shardkit.sources.readings.values import Annotation, Column, Listed
 from shardkit.sources.recognising.claims.collecting import NamingFile

@@ -13,13 +13,12 @@ from shardkit.layouts import Layout
 from shardkit.naming import printable, split_of_folder
 from shardkit.options.call import Change
 from shardkit.refusals import RefusalError, RefusedDataError, UnrecognisedError
-from shardkit.sources.context import Opening
 from shardkit.sources.engine.drivers import unsupported_format
 from shardkit.sources.engine.table_names import refuse_lost_zeros
 from shardkit.sources.formats.tables.opening import TABLE_ENDINGS, open_table_file
 from shardkit.sources.formats.tables.text_files import TEXT_ENDINGS
 from shardkit.sources.listing import Source
-from shardkit.sources.options import SourceOptions
+from shardkit.sources.options import Opening, SourceOptions
 from shardkit.sources.recognising.claims.files_of_images import may_hold_labels
 from shardkit.sources.recognising.folders.class_tree import FlatFolders, Without, Wrapper, read_tree
 from shardkit.sources.recognising.folders.data_formats import data_format

@@ -170,7 +170,8 @@ class _Segments:
 class _Panoptic(Format):
     """COCO's panoptic segmentation: a PNG of segments for each image, and the category of each segment.
 
-    A pixel's colour is the segment's id: red + 256 * green + 65,536 * blue. Segments of one category are not told apart.
+    A pixel's colour is the segment's id: red + 256 * green + 65,536 * blue. Segments of one category are not told
+    apart.
     """
 
     name = "coco-panoptic"

@@ -18,7 +18,6 @@ from shardkit.naming import printable, split_of_folder
 from shardkit.options.call import Change
 from shardkit.options.words import named
 from shardkit.refusals import RefusalError
-from shardkit.sources.context import Opening
 from shardkit.sources.engine.box_table_opening import (
     TEXT,
     decided,
@@ -34,7 +33,7 @@ from shardkit.sources.formats.tables.lines import read_lines
 from shardkit.sources.formats.tables.opening import open_table_file
 from shardkit.sources.formats.tables.records import PREFIX_RECORDS
 from shardkit.sources.listing import Source
-from shardkit.sources.options import SourceOptions
+from shardkit.sources.options import Opening, SourceOptions
 from shardkit.sources.readings.values import Annotation, Images, Listed, Reading
 from shardkit.sources.recognising.claims.searching import candidates
 from shardkit.sources.recognising.class_names import find_class_names

@@ -17,11 +17,11 @@ from shardkit.errors import DataError
 from shardkit.layouts import LAYOUTS
 from shardkit.naming import IMAGE_ENDINGS, printable, split_of_folder
 from shardkit.options.words import named
-from shardkit.sources.context import Opening
 from shardkit.sources.formats.coco.columns import CocoColumns
 from shardkit.sources.formats.coco.records import CATEGORY, COCO, PANOPTIC
 from shardkit.sources.json_stream import BLOCK, array_items
 from shardkit.sources.listing import Source
+from shardkit.sources.options import Opening
 from shardkit.sources.recognising.detection.image_paths import split_of
 from shardkit.sources.recognising.detection.of_many_images import FoundFile, locate, open_found_files
 from shardkit.sources.walking import (

@@ -10,7 +10,7 @@ import re
 from collections.abc import Sequence
 
 from shardkit.naming import IMAGE_ENDINGS, split_of_folder
-from shardkit.sources.engine.path_rules import MAX_PATH, PathRule, path_parts
+from shardkit.sources.engine.paths import MAX_PATH, PathRule, path_parts
 from shardkit.sources.listing import BadRecord
 from shardkit.sources.name_index import NameIndex
 from shardkit.sources.options import SourceOptions

@@ -15,18 +15,17 @@ from functools import partial
 from shardkit.errors import DataError
 from shardkit.layouts import LAYOUTS, Layout
 from shardkit.naming import split_of_folder
-from shardkit.sources.context import Opening
 from shardkit.sources.engine.opening import open_reading
 from shardkit.sources.engine.source import ReadingSource
 from shardkit.sources.formats.box_lines import DOTA, ICDAR, KITTI, VISDRONE, WIDER_PERSON
-from shardkit.sources.formats.format import ImageRecord
+from shardkit.sources.formats.format import ImageFormat, ImageRecord
 from shardkit.sources.formats.image_json import BDD_IMAGE, DARWIN, DEEP_FASHION, FUNSD, SUPERVISELY
 from shardkit.sources.formats.labelme import LABELME
-from shardkit.sources.formats.one_image import ImageFormat
 from shardkit.sources.formats.voc import VOC
 from shardkit.sources.formats.yolo import YOLO
 from shardkit.sources.listing import Source
 from shardkit.sources.name_index import nearest, stems_of_file
+from shardkit.sources.options import Opening
 from shardkit.sources.readings.values import Annotation, Images, Labels, Listed, Reading
 from shardkit.sources.recognising.claims.searching import files_by_kind
 from shardkit.sources.recognising.detection.image_fields import classes_of

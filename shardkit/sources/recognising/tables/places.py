@@ -16,7 +16,9 @@ from shardkit.errors import CallError
 from shardkit.naming import printable
 from shardkit.options.values import Match
 from shardkit.options.words import named
-from shardkit.sources.engine.prefixes import (
+from shardkit.sources.engine.paths import (
+    absolute_form,
+    build_keys,
     common_parts,
     folder_parts,
     is_drive,
@@ -25,7 +27,6 @@ from shardkit.sources.engine.prefixes import (
     shared_folder,
 )
 from shardkit.sources.engine.splits import split_of_file
-from shardkit.sources.engine.table_paths import absolute_form, build_keys
 from shardkit.sources.engine.table_refusals import Choice, refuse
 from shardkit.sources.formats.tables.values import shown
 from shardkit.sources.listing import BadRecord

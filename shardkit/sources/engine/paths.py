@@ -1,28 +1,158 @@
-"""Turn a table's image paths into keys: the folder that they share, and each path below it."""
+"""How the paths of images in tables and label files, which another machine may have written, become keys."""
 
+import os
+import posixpath
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
-from shardkit.errors import DataError
-from shardkit.naming import PLAIN_PATH, relative_path_problem
+from shardkit.errors import CallError, DataError
+from shardkit.naming import IMAGE_ENDINGS, PLAIN_PATH, relative_path_problem
+from shardkit.options.words import named
 from shardkit.reject_reasons import BAD_PATH
-from shardkit.sources.engine.prefixes import (
-    PathPrefix,
-    common_parts,
-    parse_prefixes,
-    replace_prefix,
-)
 from shardkit.sources.engine.table_refusals import Choice, refuse
+from shardkit.sources.formats.format import encodable
 from shardkit.sources.formats.tables.values import BLANKS, shown
 from shardkit.sources.listing import BadRecord
 from shardkit.sources.name_index import without_link
 from shardkit.sources.options import SourceOptions
+from shardkit.sources.walking import ending
 from shardkit.storage import Folder, open_folder
 
+_DRIVE = re.compile(r"[A-Za-z]:[\\/]|\\\\")
+
+
+class PathPrefix(NamedTuple):
+    """A beginning of paths and what replaces it; both without a separator at the end."""
+
+    old: str  # the beginning, with '/' between its parts; '' for the '/' of absolute paths
+    new: str  # a local folder's absolute path, or a URL; '' to make the rest a relative path
+
+
+def parse_prefixes(texts: Iterable[str]) -> tuple[PathPrefix, ...]:
+    """Parse ``OLD=NEW``. A local NEW is relative to the working directory."""
+    return tuple(map(_parsed, texts))
+
+
+def _parsed(text: str) -> PathPrefix:
+    old, separator, new = text.partition("=")
+    if not separator or (not old.strip("/\\") and old != "/"):
+        msg = (
+            f"{named('path_prefix')} is OLD=NEW: how paths of the table begin, and the folder that it is here, such as "
+            f"'C:\\data=/home/me/data'; found {text!r}"
+        )
+        raise CallError(msg)
+    if new and "://" not in new:
+        new = os.path.abspath(os.path.expanduser(new))
+    return PathPrefix(_slashed(old).rstrip("/"), new.rstrip("/") or new)
+
+
+def replace_prefix(path: str, prefixes: Sequence[PathPrefix]) -> str:
+    """Return a path with the first prefix that fits replaced; whole folder names count, and case on drives does not."""
+    if not prefixes:
+        return path
+    slashed = _slashed(path)
+    for old, new in prefixes:
+        begins = slashed[: len(old)]
+        same = begins.lower() == old.lower() if is_drive(old + "/") else begins == old
+        if same and slashed[len(old) : len(old) + 1] in {"", "/"}:
+            rest = slashed[len(old) :]
+            return new.rstrip("/") + rest if new else rest.lstrip("/")
+    return path
+
+
+def is_drive(path: str) -> bool:
+    r"""Return whether a path begins with a drive or a share of Windows: ``C:\`` or ``\\server``."""
+    return _DRIVE.match(path) is not None
+
+
+def folder_parts(path: str) -> list[str]:
+    """Return the parts of the folder of a path; the first is '' if the path is absolute."""
+    return _slashed(path).split("/")[:-1]
+
+
+def shared_folder(paths: Iterable[str]) -> list[str]:
+    """Return the parts of the deepest folder that all paths begin with."""
+    shared: list[str] | None = None
+    for path in paths:
+        parts = folder_parts(path)
+        shared = parts if shared is None else common_parts(shared, parts)
+    return shared or []
+
+
+def common_parts(one: list[str], other: list[str]) -> list[str]:
+    """Return the parts that both paths begin with."""
+    for i, (a, b) in enumerate(zip(one, other, strict=False)):
+        if a != b:
+            return one[:i]
+    return min(one, other, key=len)
+
+
+def _slashed(path: str) -> str:
+    # A path of Windows has no other use for a backslash; a path that has '/' may have one in a name.
+    return path.replace("\\", "/") if is_drive(path) or "/" not in path else path
+
+
+MAX_PATH = 4096  # characters: Linux's PATH_MAX
+_START = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:")  # of a URL, or a drive letter
+# Paths that are keys already, found without a loop over their characters in Python.
+_PLAIN = re.compile(r"(?!\.{1,2}(?:/|\Z))[A-Za-z0-9_.-]+(?:/(?!\.{1,2}(?:/|\Z))[A-Za-z0-9_.-]+)*")
+_SHOWN = 100  # characters of a bad path
+
+
+@dataclass(frozen=True, slots=True)
+class PathRule:
+    """How the image paths of a label file become keys."""
+
+    place: str  # folder that the paths start at, below the source's folder
+    num_dropped: int = 0  # number of leading folders of each path that do not exist here
+    ending: str = ""  # ending to add to names without one; '' to add none
+    by_name: bool = False  # whether images are in several folders below and are found by their names; see `NameIndex`
+
+    def key(self, text: object) -> str:
+        if self.num_dropped == 0 and isinstance(text, str) and len(text) <= MAX_PATH and _PLAIN.fullmatch(text):
+            name = f"{self.place}/{text}" if self.place else text
+            has_ending = not self.ending or ("." in text and ending(text) in IMAGE_ENDINGS)
+            return name if has_ending else name + self.ending
+        if not isinstance(text, str) or not text.strip():
+            msg = "the path of the image is missing"
+            raise BadRecord(BAD_PATH, msg)
+        parts = path_parts(text)
+        parts = parts[min(self.num_dropped, len(parts) - 1) :] if parts else []
+        path = posixpath.normpath("/".join([*([self.place] if self.place else []), *parts]))
+        if self.ending and ending(path) not in IMAGE_ENDINGS:
+            path += self.ending
+        problem = "it is too long" if len(text) > MAX_PATH else relative_path_problem(path)
+        if not problem and encodable(path) != path:
+            problem = "it is not Unicode"
+        if problem:
+            msg = f"the path {text[:_SHOWN]!r} may not be followed: {problem}; write it relative to the image folder"
+            raise BadRecord(BAD_PATH, msg)
+        return path
+
+    def without_folders(self, text: str) -> str:
+        """Return a path without its first folders, if it has some that are dropped."""
+        return "/".join(path_parts(text)[self.num_dropped :]) or text if self.num_dropped else text
+
+    def remark(self) -> str:
+        if self.by_name:
+            return ", found by their names in the folders below"
+        if self.num_dropped:
+            if self.num_dropped == MAX_PATH:
+                return ", paths without their folders"
+            return f", paths without their first {self.num_dropped} {'folders' if self.num_dropped > 1 else 'folder'}"
+        return f", names with {self.ending} added" if self.ending else ""
+
+
+def path_parts(text: str) -> list[str]:
+    """Return the parts of a path or URL, without drive letter, scheme and empty parts."""
+    text = _START.sub("", text.strip().replace("\\", "/"), count=1)
+    return [part for part in text.split("/") if part not in {"", "."}]
+
+
 _URL = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*)://")
-_MAX_PATH = 4096  # characters: Linux's PATH_MAX; object stores allow 1,024 bytes
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,8 +173,8 @@ class KeyBuilder:
             msg = "the path of the image is missing" if path is None else f"{shown(path)} is not the path of an image"
             raise BadRecord(BAD_PATH, msg)
         path = without_link(path.strip(BLANKS))
-        if len(path) > _MAX_PATH:
-            msg = f"the path {shown(path)} has {len(path):,} characters, more than {_MAX_PATH:,}"
+        if len(path) > MAX_PATH:
+            msg = f"the path {shown(path)} has {len(path):,} characters, more than {MAX_PATH:,}"
             raise BadRecord(BAD_PATH, msg)
         if not self.absolute_only and not self.prefixes and PLAIN_PATH.fullmatch(path):
             return path
