@@ -31,7 +31,6 @@ class IgnoringSource(WrappedSource):
 
     @property
     def wanted(self) -> tuple[IgnoreGlob, ...]:
-        """The globs that the user has written."""
         return tuple(one for one in self.globs if one not in self.left_out)
 
     @property

@@ -107,7 +107,6 @@ class NameIndex:
         self._by_stem: dict[str, tuple[str, ...]] | None = None
 
     def find(self, text: str) -> str | None:
-        """Return the path of the image that a text means; None if there is none."""
         best = self.find_all(text)
         if len(best) > 1:
             shown = repr(printable(text[:_SHOWN]))
@@ -145,7 +144,6 @@ class NameIndex:
         return {posixpath.basename(posixpath.dirname(path)) for path in paths}
 
     def key(self, text: object) -> str:
-        """Return the path of the image that a text means."""
         if not isinstance(text, str) or not text.strip("/\\ "):
             msg = "the path of the image is missing"
             raise BadRecord(BAD_PATH, msg)

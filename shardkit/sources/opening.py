@@ -57,20 +57,10 @@ def open_source(
     work: Folder | None = None,
     tell: Callable[[str], None] = lambda _: None,
 ) -> Source:
-    """Detect the layout of a source and open it.
+    """Detect the layout of a source and open it: a folder, table, list, label file or archive.
 
-    Args:
-        url: A folder, table, list, label file or archive; local, s3:// or gs://. `options` has further ones; each may
-            be ``SPLIT=PATH``.
-        options: Options of the source.
-        output: The output folder, which is not listed if it is inside the source.
-        work: Folder for images that listing has to unpack; required for Parquet files that contain images.
-        tell: Function that tells the user about an archive that takes a while to unpack.
-
-    Raises:
-        CallError: The source does not exist, or the options do not fit the layout.
-        DataError: The source has nothing that shardkit can read.
-        MachineError: The disk or the network failed.
+    `output` is not listed if it is inside the source, `work` holds images that listing has to unpack, and `tell` tells
+    the user about an archive that takes a while.
     """
     if options.reading is not None:
         return open_by_reading(url, options, options.reading, output, work, tell)

@@ -73,7 +73,6 @@ class SourceOptions:
     drop_repeated_boxes: bool = False  # whether boxes are left out that repeat an earlier one of their image
 
     def refuse_unaccepted(self, layout: Layout) -> None:
-        """Refuse options that the layout would ignore."""
         for one in fields(self):
             accepts = one.name in LAYOUTS[layout].options or one.name in _OF_ALL_LAYOUTS
             if not accepts and getattr(self, one.name) != one.default:
@@ -101,7 +100,6 @@ class Opening:
 
     @property
     def file(self) -> str | None:
-        """Name of the file that is the source; None if the folder is."""
         return self.paths[0] if self.paths else None
 
     @property
@@ -123,7 +121,6 @@ class Opening:
         return replace(self, folder=subfolder(self.folder, path))
 
     def work_folder(self) -> Folder:
-        """Return the folder for images that listing has to unpack."""
         if self.work is None:
             msg = "Parquet files with images and compressed archives are unpacked, which needs a work folder"
             raise CallError(msg)

@@ -33,7 +33,6 @@ class FolderView(NamedTuple):
 
     @classmethod
     def of_names(cls, names: Iterable[str]) -> "FolderView":
-        """Return the view of entries with these names; names that systems leave behind do not count."""
         sums = [zlib.crc32(name.encode("utf-8", "surrogateescape")) for name in names if not is_ignored(name)]
         return cls(len(sums), sum(sums))
 

@@ -64,7 +64,6 @@ class _Kept:
         self.datasets: dict[tuple[int, str], tuple[Folder, bool]] = {}  # what `is_dataset` has found
 
     def find(self, folder: Folder, path: str) -> list[Entry] | None:
-        """Return a folder's entries; None if they are not kept."""
         found = self._entries.pop((id(folder), path), None)
         if found is None:
             return None

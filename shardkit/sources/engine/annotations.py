@@ -44,7 +44,6 @@ class NamingFile:
         return lambda text: (names.find(plain(text)) if text.strip() else None) or self.paths.key(text)
 
     def read(self, tree: Folder, parse: Callable[[BinaryIO, str, Options], Iterable[T]]) -> Iterator[T]:
-        """Yield what a function of the format reads from the file."""
         url = f"{tree.url}/{self.path}"
         with os_errors_as("read", url), tree.open(self.path) as opened:
             yield from parse(opened, url, self.options)
@@ -168,7 +167,6 @@ class AnnotationDriver(RecordDriver):
 
     @property
     def places(self) -> set[str]:
-        """The folders that the files name images in."""
         return {self._place_of(file) for file in self.files}
 
     def _place_of(self, file: NamingFile) -> str:

@@ -45,7 +45,6 @@ class BoxTable:
     one_class: str = ONE_CLASS  # the class of every box of a table without classes
 
     def describe(self) -> str:
-        """Return how the table is read, without its path."""
         unit = "fractions of the image's sides" if self.is_fraction else "pixels"
         label = self.columns.label
         of_class = (

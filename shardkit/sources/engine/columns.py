@@ -48,7 +48,6 @@ class Columns:
         return fields + [feature_field(self.names[i], type_) for i, type_ in self.features]
 
     def reordered(self, names: tuple[str, ...]) -> "Columns":
-        """Return the same columns for a table that has them in the order of `names`."""
         if names == self.names:
             return self
         at = {i: names.index(self.names[i]) for i in self._used}

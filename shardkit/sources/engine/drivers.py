@@ -106,7 +106,6 @@ class Driver(abc.ABC):
         return None
 
     def keys(self, folder: Folder) -> Iterator[str]:
-        """Yield the keys that its records name."""
         return iter(())
 
     def unnamed(self, folder: Folder, mode: Unnamed, skipped: dict[str, int]) -> Iterator[ListingRow] | None:

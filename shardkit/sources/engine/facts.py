@@ -130,7 +130,6 @@ class Fact:
 
     @property
     def names_examples(self) -> bool:
-        """Whether images without a value are no examples."""
         return self.reason == LEFT_OUT
 
     def values(self, folder: Folder) -> Values:
@@ -171,7 +170,6 @@ class Numbers:
     missing: str  # what to say of images without a text
 
     def values(self, folder: Folder) -> Values:
-        """See ByKey."""
         values = self.source.values(folder)
 
         def numbers(key: str) -> tuple[list[float]]:

@@ -185,7 +185,6 @@ class NearestImages:
         self.names = NameIndex(folder, images)
 
     def of_name(self, path: str) -> str | None:
-        """Return the image of a file if its name alone tells it; None otherwise."""
         stem = stem_of(path)
         found = next(filter(None, map(self.names.find_all, (stem, *stems_of_file(stem)))), [])
         beside = [one for one in found if parent_of(one) == parent_of(path)]

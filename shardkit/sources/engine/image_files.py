@@ -192,7 +192,6 @@ class ImageFileDriver(RecordDriver):
         complete: Complete,
         skipped: dict[str, int],
     ) -> Iterator[ListingRow]:
-        """Yield the rows of an image and of the bad objects in its file, which is read if the image is an example."""
         row = completed(row, complete)
         record = ImageRecord() if row.reason is not None else read()
         if row.reason is not None:

@@ -50,19 +50,9 @@ from shardkit.storage import open_folder
 def open_reading(
     opening: Opening, reading: Reading, *, name: str = STATED, is_strict: bool = True, remark: str = ""
 ) -> ReadingSource:
-    """Return the source of a reading.
+    """Return the source of a reading, named like a layout; the folder of `opening` hides what the reading ignores.
 
-    Args:
-        opening: What the user opens; its folder hides what the reading ignores.
-        reading: The reading.
-        name: Name of the layout.
-        is_strict: Whether a file that nothing explains stops.
-        remark: What the user should know besides, beginning with ';'.
-
-    Raises:
-        CallError: A folder, file or column of the reading does not exist, or it says two things of one fact.
-        DataError: A file of it cannot be read.
-        MachineError: The disk or the network failed.
+    With `is_strict`, a file that nothing explains stops. The remark, for the user, begins with ';'.
     """
     root = reading.images.root
     at = opening

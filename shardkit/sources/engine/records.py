@@ -198,18 +198,13 @@ def rejected_file(path: str, split: str | None, message: str) -> ListingRow:
 
 
 class NamedFiles:
-    """The files of the folders that hold named images; each folder is listed once.
-
-    Attributes:
-        named: Keys of the named images.
-        inner: Paths of the folders in these folders.
-    """
+    """The files of the folders that hold named images; each folder is listed once."""
 
     def __init__(self, folder: Folder) -> None:
         self._folder = folder
         self._files: dict[str, dict[str, Entry]] = {}
-        self.named: set[str] = set()
-        self.inner: list[str] = []
+        self.named: set[str] = set()  # keys of the named images
+        self.inner: list[str] = []  # paths of the folders in these folders
 
     @property
     def places(self) -> set[str]:

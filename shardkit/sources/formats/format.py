@@ -53,7 +53,6 @@ class ImageRecord:
     is_skipped: bool = False  # whether the record says that nobody labelled the image
 
     def add_line_problem(self, line: int, what: str) -> None:
-        """Add a bad line of a text file with one object per line."""
         self.problems.append(RecordProblem(f"line {line}", BAD_ANNOTATION, what))
 
     def set_size(self, width: Any, height: Any) -> None:

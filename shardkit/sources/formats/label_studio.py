@@ -133,7 +133,6 @@ def _texts(given: Any) -> list[str]:
 
 
 def _labels_of(value: dict[str, Any]) -> list[str]:
-    """Return the labels of a region, such as those of its `rectanglelabels`; [] for none."""
     lists = (given for name, given in value.items() if name.endswith("labels") and isinstance(given, list))
     return _texts(next(lists, []))
 

@@ -33,7 +33,6 @@ class KnownDataset:
     readings: tuple[Reading, ...]
 
     def reading(self, columns: tuple[str, ...]) -> Reading:
-        """Return the reading of some columns of labels; () for the usual ones."""
         for known in (columns, _EVERY) if columns else ():
             for reading in self.readings:
                 origin = reading.label.origin if reading.label else None

@@ -71,7 +71,6 @@ def _whole(value: Any) -> Reading:
 
 
 def _with_facts(reading: Reading, given: Mapping[str, Any]) -> Reading:
-    """Return a reading with the facts that are stated in full."""
     facts: dict[str, Any] = {}
     for name in _FACTS:
         if name == "features" and name in given:
@@ -148,7 +147,6 @@ def _of_names(reading: Reading, pattern: str) -> Reading:
 
 
 def _labels_of(reading: Reading, option: str, kind: Any = object) -> Labels:
-    """Return the labels of a reading that an option changes."""
     if reading.label is None and reading.boxes is not None:
         msg = f"{named(option)} has no effect: the boxes come from {origin_text(reading.boxes)}; leave it out"
         raise CallError(msg)
@@ -165,7 +163,6 @@ def _labels_of(reading: Reading, option: str, kind: Any = object) -> Labels:
 
 
 def _in_same_table(reading: Reading, columns: Any) -> Column:
-    """Return other columns of the table with the labels."""
     origin = reading.label.origin if reading.label else None
     assert isinstance(origin, Column)  # noqa: S101 - `_labels_of` has checked it
     return replace(origin, column=tuple(columns), map={})
@@ -185,7 +182,6 @@ def _changed(reading: Reading, option: str, kind: Any, fields: Mapping[str, Any]
 
 
 def _with_kinds(reading: Reading, given: Mapping[str, Any]) -> Reading:
-    """Return a reading with what the options say about the values of labels."""
     for name, field in (("label_separator", "separator"), ("uncertain", "minus_one")):
         if given.get(name):
             reading = replace(reading, label=replace(_labels_of(reading, name), **{field: given[name]}))

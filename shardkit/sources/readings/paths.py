@@ -24,7 +24,6 @@ def renamed(reading: Reading, old: str, new: str) -> Reading:
 
 
 def _with_paths(reading: Reading, path: Callable[[str], str]) -> Reading:
-    """Return a reading with other paths of its files."""
 
     def keys(of_files: Any) -> dict[str, Any]:
         return {one if one == "*" else path(one): value for one, value in of_files.items()}

@@ -134,7 +134,6 @@ class Paired:
 
     @property
     def file(self) -> str:
-        """The file that says what the pixels of masks mean; '' for none."""
         return "" if self.palette in {NUMBERS, TWO_COLOURS} else self.palette
 
 

@@ -158,7 +158,6 @@ class Slice:
         return self.num == 1 or zlib.crc32(key.encode()) % self.num == self.index
 
     def has_line(self, line: int) -> bool:
-        """Return whether a record without image is reported by this slice."""
         return line % self.num == self.index
 
 
@@ -254,7 +253,6 @@ class Gathered:
         self._flags.extend(_flag(values[i]) for _, i in columns.flags)
 
     def records(self) -> Iterator[ImageRecord]:
-        """Yield what the table says about each image, sorted by key."""
         image_of = np.frombuffer(self._image_of, np.int64) if self._image_of else np.zeros(0, np.int64)
         order = np.argsort(image_of, kind="stable")
         starts = np.searchsorted(image_of[order], np.arange(len(self._numbers) + 1))

@@ -145,7 +145,6 @@ class CocoColumns:
         return f"annotation number {self.num_records}" if number is None else f"annotation {shown(number)}"
 
     def repeated_id(self, image: int) -> str | None:
-        """Return why an image is rejected whose id other images have, too; None if it is the only one."""
         if self.image_codes[image] not in self.repeated:
             return None
         return "other images have the same id, so its annotations may be theirs; give each image a different id"

@@ -62,7 +62,6 @@ class _Coco(Format):
             yield from filter(None, table.records)
 
     def tables(self, file: BinaryIO, name: str, options: Options, rows: int) -> Iterator[RecordTable]:
-        """See Format; the bad records of the file follow in records without image."""
         columns = read_coco(file, name, name, options.get(ROOT, ""), has_boxes=options.get("boxes") != "none")
         joined, type_ = columns.joined(), objects_field(OBJECT_FIELDS).type
         starts = joined.starts.tolist()

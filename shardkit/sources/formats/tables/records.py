@@ -49,7 +49,6 @@ class TableFile(abc.ABC):
 
     @property
     def format_name(self) -> str:
-        """Name of the file's format, for the user."""
         return _FORMATS.get(ending(self.path), "text")
 
     @property
@@ -94,7 +93,6 @@ class TableFile(abc.ABC):
         return {i: self.type_of(i, found) for i, found in kinds.items()}
 
     def type_of(self, column: int, kinds: set[str]) -> pa.DataType | None:
-        """Return the type of a column whose values are of some kinds; see `types`."""
         return type_of_kinds(kinds)
 
     def may_widen(self, type_: pa.DataType | None) -> bool:

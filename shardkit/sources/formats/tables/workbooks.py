@@ -179,7 +179,6 @@ def _read(archive: zipfile.ZipFile) -> Iterator[tuple[str, Element | None]]:
 
 
 def _values(row: Element) -> list[Any]:
-    """Return the values of a row, without empty cells at its end."""
     values: list[Any] = []
     num_empty = 0
     for cell in row:

@@ -84,7 +84,6 @@ class Box:
     sides: Callable[..., Sides | None] = corners  # function from the numbers to the sides
 
     def read(self, given: Any) -> Sides | None:
-        """Return the sides of an object's box; None if it has none that can be read."""
         box = at(given, self.way)
         if self.names:
             return self.sides(*(at(box, tuple(name.split("."))) for name in self.names.split()))
@@ -108,7 +107,6 @@ class Fields:
     key: str = ""  # the beginning of the names of objects that are members of the record itself
 
     def parse(self, image: ImageRecord, record: dict[str, Any], column: str | None = None) -> None:
-        """Fill in an image; the parser of a `JsonFormat`."""
         image.image = text_at(record, *self.image)
         if self.are_fractions:
             image.size = UNIT

@@ -33,7 +33,6 @@ _BDD = Fields(
 
 
 def _classes(found: Sequence[Any], name: str) -> list[str]:
-    """Return the texts of a name in some objects."""
     return [encodable(text_at(one, name)) for one in found]
 
 
@@ -65,7 +64,6 @@ def parse_via(image: ImageRecord, record: dict[str, Any], column: str | None) ->
 
 
 def _chosen(value: Any) -> list[str]:
-    """Return what an attribute of VIA says: a text, or the options of a checkbox."""
     if isinstance(value, dict):
         return [encodable(name) for name, is_on in value.items() if is_on]
     text = str(value).strip() if isinstance(value, str | int) and not isinstance(value, bool) else ""
