@@ -190,7 +190,7 @@ class Source(abc.ABC):
         return None
 
     def check_accounts(self, skipped: Mapping[str, int]) -> None:
-        """Raise DataError if the user has said how the source is read, and the counts have files that it leaves over."""
+        """Raise DataError if the user has said how the source is read, and that leaves files over, by their counts."""
         del skipped
 
     def misfit(self, error: ShardkitError) -> ShardkitError:

@@ -6,7 +6,7 @@ import pickle
 import pytest
 
 from shardkit.sources import SourceOptions, folder_slices
-from shardkit.sources.folder_slices import FolderSlice, slice_source, slices_of
+from shardkit.sources.hosts import FolderSlice, slice_source, slices_of
 from shardkit.sources.opening import open_source
 from shardkit.storage import open_folder
 from shardkit.testing import write_tree

@@ -17,8 +17,8 @@ from shardkit.sources.engine.paths import PathRule
 from shardkit.sources.engine.records import RecordDriver
 from shardkit.sources.formats.box_tables.columns import BoxColumns, BoxForm
 from shardkit.sources.formats.box_tables.rows import Gathered, Slice
+from shardkit.sources.formats.class_names import names_by_number
 from shardkit.sources.formats.format import ONE_CLASS, encodable
-from shardkit.sources.formats.number_names import names_by_number
 from shardkit.sources.formats.tables.csv_files import split_records
 from shardkit.sources.formats.tables.lines import read_lines
 from shardkit.sources.formats.tables.records import TableFile

@@ -18,9 +18,9 @@ from shardkit.sources.engine.images import ImagePaths
 from shardkit.sources.engine.lists import OfLists, row_without_image
 from shardkit.sources.engine.records import RecordDriver, annotated_rows, completed, plain_row, rejected_file
 from shardkit.sources.formats.format import ImageFormat, ImageRecord, Options
+from shardkit.sources.hosts import refuse_other_count
 from shardkit.sources.listing import ListingRow, RecordProblem, count_skipped, rejected_row, unicode_problem
 from shardkit.sources.readings.values import Unnamed
-from shardkit.sources.visibility import refuse_other_count
 from shardkit.sources.walking import encodable_path, ending, num_slices, read_label_file, slice_bounds, stem_of
 from shardkit.storage import Entry, Folder
 

@@ -9,7 +9,7 @@ from shardkit.errors import CallError
 from shardkit.naming import printable
 from shardkit.options.words import named
 from shardkit.sources.columns import GROUP, UNLABELLED, feature_field
-from shardkit.sources.engine.annotation_opening import annotation_driver, check_options
+from shardkit.sources.engine.annotation_opening import annotation_driver, check_options, image_file_driver
 from shardkit.sources.engine.annotations import AnnotationDriver
 from shardkit.sources.engine.box_table_opening import box_table_driver
 from shardkit.sources.engine.box_tables import BoxTableDriver
@@ -17,7 +17,6 @@ from shardkit.sources.engine.column_labels import NamedNumbers
 from shardkit.sources.engine.drivers import Driver, TreeDriver
 from shardkit.sources.engine.facts import ByKey, Fact, OfPath, label_fact, split_fact, unlabelled_globs
 from shardkit.sources.engine.file_groups import check_file, files_of_globs
-from shardkit.sources.engine.image_file_opening import image_file_driver
 from shardkit.sources.engine.image_files import ImageFileDriver
 from shardkit.sources.engine.images import Binding, ImagePaths
 from shardkit.sources.engine.lists import OfLists, open_list

@@ -12,8 +12,8 @@ from shardkit.errors import CallError, DataError
 from shardkit.naming import IMAGE_ENDINGS, PLAIN_PATH, relative_path_problem
 from shardkit.options.words import named
 from shardkit.reject_reasons import BAD_PATH
-from shardkit.sources.engine.table_refusals import Choice, refuse
 from shardkit.sources.formats.format import encodable
+from shardkit.sources.formats.tables.opening import Choice, refuse
 from shardkit.sources.formats.tables.values import BLANKS, shown
 from shardkit.sources.listing import BadRecord
 from shardkit.sources.name_index import without_link

@@ -159,7 +159,6 @@ def class_files_in(folder: Folder, places: Iterator[str]) -> Iterator[str]:
 _MAX_LINE = 1 << 20  # 1 MiB: a polygon of 50,000 corners
 _BOX = 5  # fields: class, centre x, centre y, width, height
 _SHORTEST_POLYGON = 7  # fields: class and three corners
-_SHOWN = 80  # characters of a bad line
 _INDEX = re.compile(r"([0-9]{1,9})(?:\.0*)?")  # numpy.savetxt writes a class as 0.0
 _LINE = re.compile(r"[0-9]+(?:\.0*)?(?:\s+[0-9.eE+-]+){4,}")
 

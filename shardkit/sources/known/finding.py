@@ -13,7 +13,7 @@ from shardkit.errors import CallError
 from shardkit.options.words import named
 from shardkit.sources.engine.opening import open_reading
 from shardkit.sources.engine.source import ReadingSource
-from shardkit.sources.formats.number_names import read_fields
+from shardkit.sources.formats.class_names import read_fields
 from shardkit.sources.options import Opening
 from shardkit.sources.readings.text import from_data
 from shardkit.sources.readings.values import Column, Reading

@@ -11,8 +11,8 @@ from shardkit.naming import counted, first_of, printable, split_of_folder
 from shardkit.reject_reasons import NO_LABEL
 from shardkit.sources.claim import Claim
 from shardkit.sources.engine.file_groups import files_of_globs
-from shardkit.sources.formats.cvat import CVAT, TAGS
 from shardkit.sources.formats.registry import BOX_TABLE, FORMATS, IMAGE_FORMATS
+from shardkit.sources.formats.xml_files import CVAT, TAGS
 from shardkit.sources.known.finding import find_known
 from shardkit.sources.listing import NEGATIVES
 from shardkit.sources.proving.class_names import doubts_about_names, doubts_about_objects, is_unsaid

@@ -5,7 +5,7 @@ import tracemalloc
 import pytest
 
 from shardkit.errors import DataError
-from shardkit.sources.formats.cvat import read_images
+from shardkit.sources.formats.xml_files import read_images
 from shardkit.testing import listed, opened, read_source, write_archive, write_tree
 
 # Elements and attributes of https://docs.cvat.ai/docs/dataset_management/formats/format-cvat/

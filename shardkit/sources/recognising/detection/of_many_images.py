@@ -24,12 +24,12 @@ from shardkit.refusals import RefusalError
 from shardkit.sources.engine.opening import open_reading
 from shardkit.sources.engine.paths import PathRule
 from shardkit.sources.engine.source import ReadingSource
-from shardkit.sources.formats.cvat import CVAT, TracksError
+from shardkit.sources.formats.box_lines import WIDER_FACE
 from shardkit.sources.formats.format import ONE_CLASS, Format, ImageRecord
 from shardkit.sources.formats.label_studio import LABEL_STUDIO
 from shardkit.sources.formats.registry import FORMATS
 from shardkit.sources.formats.vendors.formats import VENDORS, JsonFormat
-from shardkit.sources.formats.wider_face import WIDER_FACE
+from shardkit.sources.formats.xml_files import CVAT, TracksError
 from shardkit.sources.listing import BadRecord, Source
 from shardkit.sources.name_index import NameIndex
 from shardkit.sources.options import Opening

@@ -19,9 +19,8 @@ from shardkit.sources.engine.opening import open_reading
 from shardkit.sources.engine.source import ReadingSource
 from shardkit.sources.formats.box_lines import DOTA, ICDAR, KITTI, VISDRONE, WIDER_PERSON
 from shardkit.sources.formats.format import ImageFormat, ImageRecord
-from shardkit.sources.formats.image_json import BDD_IMAGE, DARWIN, DEEP_FASHION, FUNSD, SUPERVISELY
-from shardkit.sources.formats.labelme import LABELME
-from shardkit.sources.formats.voc import VOC
+from shardkit.sources.formats.image_json import BDD_IMAGE, DARWIN, DEEP_FASHION, FUNSD, LABELME, SUPERVISELY
+from shardkit.sources.formats.xml_files import VOC
 from shardkit.sources.formats.yolo import YOLO
 from shardkit.sources.listing import Source
 from shardkit.sources.name_index import nearest, stems_of_file

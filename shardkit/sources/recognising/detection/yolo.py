@@ -24,7 +24,7 @@ from shardkit.options.words import named
 from shardkit.refusals import RefusalError
 from shardkit.sources.engine.file_groups import matching_files
 from shardkit.sources.engine.paths import PathRule, path_parts
-from shardkit.sources.formats.number_names import read_fields
+from shardkit.sources.formats.class_names import read_fields
 from shardkit.sources.formats.yolo import CLASS_LISTS, YAMLS, YOLO, names_in, read_yaml
 from shardkit.sources.listing import Source
 from shardkit.sources.name_index import written_path

@@ -27,7 +27,7 @@ from shardkit.sources.engine.paths import (
     shared_folder,
 )
 from shardkit.sources.engine.splits import split_of_file
-from shardkit.sources.engine.table_refusals import Choice, refuse
+from shardkit.sources.formats.tables.opening import Choice, refuse
 from shardkit.sources.formats.tables.values import shown
 from shardkit.sources.listing import BadRecord
 from shardkit.sources.name_index import UPLOAD_PREFIX

@@ -1,29 +1,120 @@
-"""Read what the pixels of masks mean: names of the classes, and their colours, from a file.
+"""Read files that name classes: by their numbers, or by the pixels of masks.
 
+0 cat / cat 0 / cat            a name a line, with or without its number
+{"0": "cat"} / {"cat": 0}      the same in JSON
 label_colors.txt    64 128 64<tab>Animal               CamVid; class numbers are those of the lines, from 0
 class_dict.csv      name,r,g,b / Animal,64,128,64      Kaggle's copies of CamVid, DeepGlobe and others
 labelmap.txt        Animal:64,128,64::                 CVAT's export of masks
 classes.json        {"classes": [{"title": "Animal", "color": "#408040"}]}   Supervisely
 objectInfo150.txt   1<tab>0.1576<tab>…<tab>wall        ADE20K; grey masks, 0 is none of the classes
 config_v1.2.json    {"labels": [{"readable": "Bird"}]} Mapillary Vistas; the masks have class numbers and a palette
-classes.json        {"1": "rose", "2": "lily"}         names of numbers
-classes.txt         rose / lily                        names of the numbers from 0, or 1 rose / 2 lily
 """
 
 import json
 import posixpath
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
-from typing import Any
+from typing import Any, NamedTuple
 
 from shardkit.errors import CallError, DataError
 from shardkit.naming import printable
 from shardkit.sources.formats.format import encodable
-from shardkit.sources.formats.number_names import names_by_number, read_fields
-from shardkit.sources.walking import file_or_folder, read_label_file
+from shardkit.sources.formats.tables.lines import read_lines
+from shardkit.sources.walking import file_or_folder, read_label_file, read_sample
 from shardkit.storage import Folder
+
+_NUMBER_FIRST = re.compile(r"(\d+)(?:[:,;.]*\s+|[,;])\s*(\S.*?)\s*")
+_NUMBER_LAST = re.compile(r"\s*(\S.*?)(?:[:,;]*\s+|[,;])\s*(\d+)")
+_WNID = re.compile(r"n\d{8}")
+_IN_LETTER_FOLDER = re.compile(r"/([a-z])/(\1.*)", re.IGNORECASE)  # Places365: /a/airfield
+_MAX_CLASSES = 100_000
+_MAX_BYTES = 16 << 20
+_INTEGER = re.compile(r"\d{1,9}")
+
+
+def names_by_number(folder: Folder, path: str) -> tuple[tuple[str, ...], int | None]:
+    """Return the class names in a file and the number of the first, None if it has no numbers; () for another file."""
+    return (names_in_json(folder, path), 0) if path.lower().endswith(".json") else read_names(folder, path)
+
+
+def read_names(folder: Folder, path: str) -> tuple[tuple[str, ...], int | None]:
+    """Return the names, and the number of the first one if the file has numbers without gaps."""
+    lines = []
+    for fields in read_fields(folder, path, "\n"):
+        lines.append(fields.values[0])
+        if len(lines) > _MAX_CLASSES:
+            return (), None
+    if all(_WNID.match(line) for line in lines):  # words are not unique: ImageNet has two cranes
+        return tuple(line.split()[0] for line in lines), None
+    numbered = [_numbered(line) for line in lines]
+    if len(lines) > 1 and numbered[0] is None and None not in numbered[1:]:  # a header
+        lines, numbered = lines[1:], numbered[1:]
+    by_number = dict(one for one in numbered if one is not None)
+    if lines and len(by_number) == len(lines) and max(by_number) - min(by_number) == len(lines) - 1:
+        first = min(by_number)
+        if names := _distinct([by_number[first + i] for i in range(len(lines))]):
+            return names, first
+        if all(line[0].isdigit() for line in lines):
+            return (), None  # two classes of a name
+    return _distinct(lines), None  # also of "level 1", "level 2"
+
+
+def numbered_names(folder: Folder, path: str) -> dict[int, str]:
+    """Return the names of the lines that have numbers, which may be equal."""
+    lines = (_numbered(one.values[0]) for one in read_fields(folder, path, "\n"))
+    return dict(one for one in lines if one is not None)
+
+
+def _numbered(line: str) -> tuple[int, str] | None:
+    """Return a line's number and name: ``0 cat``, ``0: cat``, ``0,cat``, ``cat 0`` or ``cat,0``."""
+    if found := _NUMBER_FIRST.fullmatch(line):
+        return int(found[1]), found[2]
+    return (int(found[2]), found[1]) if (found := _NUMBER_LAST.fullmatch(line)) else None
+
+
+def _distinct(names: list[str]) -> tuple[str, ...]:
+    """Return the names, without the folders that Places365 sorts them in; () if two are equal."""
+    matches = [_IN_LETTER_FOLDER.fullmatch(name) for name in names]
+    plain = [match[2] for match in matches if match]
+    found = plain if len(plain) == len(names) else names
+    return tuple(found) if len(set(found)) == len(found) else ()
+
+
+def names_in_json(folder: Folder, path: str) -> tuple[str, ...]:
+    """Return the names in ``{"0": "cat", …}`` or ``{"cat": 0, …}``; () for another file."""
+    try:
+        content = json.loads(read_sample(folder, path, _MAX_BYTES) or b"")
+    except (ValueError, RecursionError):
+        return ()
+    pairs = content.items() if isinstance(content, dict) else ()
+    found = {}
+    for key, value in pairs:
+        if isinstance(value, str) and _INTEGER.fullmatch(key):
+            found[int(key)] = value
+        elif type(value) is int:
+            found[value] = key
+    names = tuple(found.get(number, "") for number in range(max(found, default=-1) + 1)) if len(found) > 1 else ()
+    missing = len(names) - len(found)  # numbers from 1 lack 0
+    is_good = len(found) == len(pairs) and missing <= 1 and len(set(names)) == len(names) and all(names[missing:])
+    return names if is_good else ()
+
+
+class Fields(NamedTuple):
+    """The fields of a line, and why it cannot be used, or None."""
+
+    line: int
+    values: list[str]
+    problem: str | None
+
+
+def read_fields(folder: Folder, path: str, separator: str | None = None) -> Iterator[Fields]:
+    """Yield the fields of each line that is not empty; without separator, they are between blanks."""
+    for number, text, problem in read_lines(folder, path):
+        if stripped := text.strip():
+            yield Fields(number, [value.strip() for value in stripped.split(separator)], problem)
+
 
 ADE = "objectInfo150.txt"
 _ADE_COLUMNS = 6
@@ -31,7 +122,7 @@ _MAX_CONFIG_BYTES = 1 << 20  # 1 MiB
 _HEX = re.compile(r"#([0-9A-Fa-f]{6})")
 _COLOURS_FIRST = re.compile(r"(\d{1,3})[\s,]+(\d{1,3})[\s,]+(\d{1,3})[\s,]+(.*\S)")
 _NAME_FIRST = re.compile(r"(.*\S)\s*[:,]\s*(\d{1,3})\s*,\s*(\d{1,3})\s*,\s*(\d{1,3})\s*(?::.*)?")
-_MAX_CLASSES = 256  # a stored mask has 8 bits
+_MAX_OF_MASK = 256  # a stored mask has 8 bits
 _FIRST = 20  # lines that tell whether a file has colours
 
 
@@ -54,9 +145,9 @@ def read_palette(folder: Folder, path: str) -> Palette:
     if posixpath.basename(path) == ADE:
         palette = _of_ade(folder, path)
     elif path.endswith(".json"):
-        palette = Palette(_numbered(names, first)) if names else _of_json(folder, path)
+        palette = Palette(_by_number(names, first)) if names else _of_json(folder, path)
     elif names and not _are_colours(folder, path):
-        palette = Palette(_numbered(names, first), is_counted=first is None)
+        palette = Palette(_by_number(names, first), is_counted=first is None)
     else:
         palette = _with_colours(folder, path)
     if not palette.names:
@@ -65,7 +156,7 @@ def read_palette(folder: Folder, path: str) -> Palette:
     return palette
 
 
-def _numbered(names: Sequence[str], first: int | None) -> tuple[str, ...]:
+def _by_number(names: Sequence[str], first: int | None) -> tuple[str, ...]:
     """Return class names in the order of numbers; a number without a name is its name."""
     return tuple(name or str(number) for number, name in enumerate(("",) * (first or 0) + (*names,)))
 
@@ -98,10 +189,10 @@ def _of_vistas(content: Any, url: str) -> Palette:
         lists = [tuple(encodable(label[key]) for label in content["labels"]) for key in ("readable", "name")]
     except (KeyError, TypeError, AttributeError):
         lists = []
-    names = next((one for one in lists if 0 < len(one) == len(set(one)) <= _MAX_CLASSES), None)
+    names = next((one for one in lists if 0 < len(one) == len(set(one)) <= _MAX_OF_MASK), None)
     if names is None:
         msg = (
-            f"{url}: `labels` is no list of classes, {_MAX_CLASSES} at most, each with a `readable` and "
+            f"{url}: `labels` is no list of classes, {_MAX_OF_MASK} at most, each with a `readable` and "
             "a `name`; restore the file, or remove it to name the classes by their numbers"
         )
         raise DataError(msg)
@@ -116,7 +207,7 @@ def _of_supervisely(content: Any, _: str) -> Palette:
     except (KeyError, TypeError, AttributeError):
         return Palette()
     colours = [match[1].lower() for match in found.values() if match]
-    is_whole = 0 < len(colours) == len(set(colours)) == num <= _MAX_CLASSES
+    is_whole = 0 < len(colours) == len(set(colours)) == num <= _MAX_OF_MASK
     return Palette(tuple(found), "".join(colours)) if is_whole else Palette()
 
 
@@ -139,7 +230,7 @@ def _with_colours(folder: Folder, file: str) -> Palette:
             raise DataError(msg)
         names.append(name)
         colours.append(colour)
-        if len(names) > _MAX_CLASSES:
-            msg = f"{place}: there are more than {_MAX_CLASSES} colours, the most that shardkit reads"
+        if len(names) > _MAX_OF_MASK:
+            msg = f"{place}: there are more than {_MAX_OF_MASK} colours, the most that shardkit reads"
             raise DataError(msg)
     return Palette(tuple(names), "".join(colours))
