@@ -20,8 +20,7 @@ from shardkit.sources.left_out import IgnoringSource, WithoutRepeatedBoxes
 from shardkit.sources.listing import Listing, Source
 from shardkit.sources.options import Opening, Remembered, SourceOptions
 from shardkit.sources.readings.given import is_said_by, options_saying
-from shardkit.sources.readings.paths import renamed
-from shardkit.sources.readings.values import DETECTED, PathPart, Reading, files_of
+from shardkit.sources.readings.values import DETECTED, PathPart, Reading, files_of, renamed
 from shardkit.sources.recognising.archives_in_folders import only_archive, with_archives
 from shardkit.sources.recognising.several_sources import mount_sources, named_source, no_source
 from shardkit.sources.recognising.wrapped_source import WrappedSource, with_archive_problems

@@ -11,8 +11,7 @@ from shardkit.options.words import named
 from shardkit.sources.columns import GROUP, UNLABELLED, feature_field
 from shardkit.sources.engine.annotation_opening import annotation_driver, check_options, image_file_driver
 from shardkit.sources.engine.annotations import AnnotationDriver
-from shardkit.sources.engine.box_table_opening import box_table_driver
-from shardkit.sources.engine.box_tables import BoxTableDriver
+from shardkit.sources.engine.box_tables import BoxTableDriver, box_table_driver
 from shardkit.sources.engine.column_labels import NamedNumbers
 from shardkit.sources.engine.drivers import Driver, TreeDriver
 from shardkit.sources.engine.facts import ByKey, Fact, OfPath, label_fact, split_fact, unlabelled_globs

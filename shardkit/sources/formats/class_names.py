@@ -21,6 +21,7 @@ from typing import Any, NamedTuple
 from shardkit.errors import CallError, DataError
 from shardkit.naming import printable
 from shardkit.sources.formats.format import encodable
+from shardkit.sources.formats.tables.csv_files import split_records
 from shardkit.sources.formats.tables.lines import read_lines
 from shardkit.sources.walking import file_or_folder, read_label_file, read_sample
 from shardkit.storage import Folder
@@ -124,6 +125,20 @@ _COLOURS_FIRST = re.compile(r"(\d{1,3})[\s,]+(\d{1,3})[\s,]+(\d{1,3})[\s,]+(.*\S
 _NAME_FIRST = re.compile(r"(.*\S)\s*[:,]\s*(\d{1,3})\s*,\s*(\d{1,3})\s*,\s*(\d{1,3})\s*(?::.*)?")
 _MAX_OF_MASK = 256  # a stored mask has 8 bits
 _FIRST = 20  # lines that tell whether a file has colours
+
+
+def read_class_names(folder: Folder, path: str) -> dict[str, str]:
+    """Return the names of classes by their number or code: ``3,cat``, or ``/m/011k07,Tortoise``."""
+    names, first = names_by_number(folder, path)
+    if names and first is not None:
+        return {str(number): encodable(name) for number, name in enumerate(names, first) if name}
+    records = split_records(read_lines(folder, path), ",", spaced=False)
+    good = [one.values for one in records if one.problem is None and len(one.values) >= 2]
+    if not good:
+        what = "has no number before each name" if names else "names no classes"
+        msg = f"{folder.url}/{path} {what}; write the number and the name of each in a line, such as 0,cat"
+        raise DataError(msg)
+    return {str(code).strip(): encodable(name.strip()) for code, name, *_ in good}
 
 
 @dataclass(frozen=True, slots=True)

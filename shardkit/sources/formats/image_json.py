@@ -2,9 +2,9 @@
 
 Supervisely's tags and V7 Darwin's are classes of whole images.
 
-Labelme's ``1.json`` is next to ``1.jpg``, or in a folder of its own. Rectangles are boxes; boxes of polygons, circles and
-masks enclose them, and polygons are kept as `segmentation` in pixels. Points and lines have no area and are left
-out. Flags are the classes of images, if no file has shapes.
+Labelme's ``1.json`` is next to ``1.jpg``, or in a folder of its own. Rectangles are boxes; the boxes of polygons,
+circles and masks enclose them, and polygons are kept as `segmentation` in pixels. Points and lines have no area and are
+left out. Flags are the classes of images, if no file has shapes.
 """
 
 import json

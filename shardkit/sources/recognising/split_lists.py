@@ -14,8 +14,7 @@ from shardkit.sources.engine.source import ReadingSource
 from shardkit.sources.engine.splits import is_split_column, split_of_file, split_of_value
 from shardkit.sources.listing import Source
 from shardkit.sources.options import Opening
-from shardkit.sources.readings.paths import below
-from shardkit.sources.readings.values import Annotation, Column, Listed
+from shardkit.sources.readings.values import Annotation, Column, Listed, reading_below
 from shardkit.sources.recognising.claims.collecting import NamingFile
 from shardkit.sources.recognising.claims.image_names import plain_word
 from shardkit.sources.recognising.tables.layout import relative
@@ -123,7 +122,7 @@ def _divided(source: Source, inner: ReadingSource, lists: list[NamingFile], abov
     if len({*given}) < len(given) or (None in given and len(given) > 1):
         raise several_lists(opening, chosen)
     has_rest = None not in given and "train" not in given
-    value = below(inner.value, relative(opening.folder, inner.tree))
+    value = reading_below(inner.value, relative(opening.folder, inner.tree))
     origin = _origin(lists, chosen, above, rest="train" if has_rest else None)
     if inner.images.masks is not None and not origin.strip:
         origin = replace(origin, match="stem")  # lists may name the masks

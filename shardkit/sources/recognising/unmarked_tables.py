@@ -19,8 +19,7 @@ from shardkit.sources.engine.splits import split_of_file
 from shardkit.sources.formats.column_names import LABEL_COLUMNS, LIKELY_LABEL_COLUMNS, named_like
 from shardkit.sources.formats.tables.opening import open_list_files, read_prefix
 from shardkit.sources.formats.tables.text_files import TEXT_ENDINGS, open_names
-from shardkit.sources.known.finding import find_known, open_known
-from shardkit.sources.known.refused import refusal_of_known
+from shardkit.sources.known.finding import find_known, open_known, refusal_of_known
 from shardkit.sources.listing import Source
 from shardkit.sources.name_index import written_path
 from shardkit.sources.options import Opening
