@@ -46,7 +46,6 @@ _PAIR = (IMAGE, LABEL, "label_name")  # of each record; CoOp has the number and 
 _SAMPLE = 500  # values that decide
 _MIN_SHARE = 0.9  # of strings that are file names
 _MAX_BYTES = 64 << 20  # 64 MiB of a file that is read as a whole
-_OF_COCO = frozenset({"images", "annotations", "categories"})
 
 
 def json_shape(folder: Folder, path: str, decoder: json.JSONDecoder) -> JsonShape | None:
@@ -56,7 +55,7 @@ def json_shape(folder: Folder, path: str, decoder: json.JSONDecoder) -> JsonShap
     except DataError:
         return None
     members = dict.fromkeys(member for member, _, _ in found)
-    if not found or _OF_COCO & members.keys():
+    if not found or {"images", "annotations", "categories"} & members.keys():
         return None
     in_arrays = [(member, value) for member, name, value in found if name is None]
     values = [value for _, value in in_arrays]
@@ -113,8 +112,7 @@ def _of_members(items: Iterator[tuple[str, str | None, Any]], shape: JsonShape) 
 
 
 def _items(folder: Folder, path: str, decoder: json.JSONDecoder, read: Callable[..., Iterator[Any]]) -> Iterator[Any]:
-    url = f"{folder.url}/{path}"
-    with os_errors_as("read the table", url), folder.open(path) as file:
+    with os_errors_as("read the table", url := folder.url_of(path)), folder.open(path) as file:
         yield from read(file, url, decoder)
 
 
