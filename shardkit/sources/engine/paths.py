@@ -6,6 +6,7 @@ import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from itertools import takewhile
 from typing import NamedTuple
 
 from shardkit.errors import CallError, DataError
@@ -76,18 +77,18 @@ def folder_parts(path: str) -> list[str]:
 def shared_folder(paths: Iterable[str]) -> list[str]:
     """Return the parts of the deepest folder that all paths begin with."""
     shared: list[str] | None = None
+    above = ""
     for path in paths:
-        parts = folder_parts(path)
-        shared = parts if shared is None else common_parts(shared, parts)
+        if shared is None or not path.startswith(above):  # most are below what the paths before share
+            shared = folder_parts(path) if shared is None else common_parts(shared, folder_parts(path))
+            above = "/".join([*shared, ""])
     return shared or []
 
 
 def common_parts(one: list[str], other: list[str]) -> list[str]:
     """Return the parts that both paths begin with."""
-    for i, (a, b) in enumerate(zip(one, other, strict=False)):
-        if a != b:
-            return one[:i]
-    return min(one, other, key=len)
+    pairs = takewhile(lambda pair: pair[0] == pair[1], zip(one, other, strict=False))
+    return [part for part, _ in pairs]
 
 
 def _slashed(path: str) -> str:
@@ -97,8 +98,6 @@ def _slashed(path: str) -> str:
 
 MAX_PATH = 4096  # characters: Linux's PATH_MAX
 _START = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:")  # of a URL, or a drive letter
-# Paths that are keys already, found without a loop over their characters in Python.
-_PLAIN = re.compile(r"(?!\.{1,2}(?:/|\Z))[A-Za-z0-9_.-]+(?:/(?!\.{1,2}(?:/|\Z))[A-Za-z0-9_.-]+)*")
 _SHOWN = 100  # characters of a bad path
 
 
@@ -112,13 +111,14 @@ class PathRule:
     by_name: bool = False  # whether images are in several folders below and are found by their names; see `NameIndex`
 
     def key(self, text: object) -> str:
-        if self.num_dropped == 0 and isinstance(text, str) and len(text) <= MAX_PATH and _PLAIN.fullmatch(text):
-            name = f"{self.place}/{text}" if self.place else text
-            has_ending = not self.ending or ("." in text and ending(text) in IMAGE_ENDINGS)
-            return name if has_ending else name + self.ending
         if not isinstance(text, str) or not text.strip():
             msg = "the path of the image is missing"
             raise BadRecord(BAD_PATH, msg)
+        is_whole = self.num_dropped == 0 and len(text) <= MAX_PATH and text == text.strip()
+        if is_whole and PLAIN_PATH.fullmatch(text):
+            name = f"{self.place}/{text}" if self.place else text
+            has_ending = not self.ending or ("." in text and ending(text) in IMAGE_ENDINGS)
+            return name if has_ending else name + self.ending
         parts = path_parts(text)
         parts = parts[min(self.num_dropped, len(parts) - 1) :] if parts else []
         path = posixpath.normpath("/".join([*([self.place] if self.place else []), *parts]))
@@ -248,24 +248,13 @@ def build_keys(
             all_resolved = (_resolved(path, start) or start + path for path in mapped if _kind(path) is None)
             path, leads = next(iter(upwards.items()))
             problem = f"{source}: paths such as {shown(path)} point outside the table's folder, to {shown(leads)}"
-            root = _common_folder(all_resolved)
+            root = "/".join(shared_folder(all_resolved)) or "/"
             raise refuse(problem, source, [Choice({"root": root}, "all images are below this folder")])
         return table_folder, KeyBuilder(start, table_folder=start, prefixes=prefixes)
     of_kind = (absolute_form(path) or "" for path in mapped if _kind(path) == kind)
-    folder = open_folder(_common_folder(path for path in of_kind if "/../" not in path))  # others are rejected later
+    shared = shared_folder(path for path in of_kind if "/../" not in path)  # others are rejected later
+    folder = open_folder("/".join(shared) or "/")
     return folder, KeyBuilder(root_of(folder), absolute_only=True, prefixes=prefixes)
-
-
-def _common_folder(paths: Iterable[str]) -> str:
-    common: list[str] | None = None
-    above = ""
-    for path in paths:
-        if common is not None and path.startswith(above):
-            continue
-        parts = path.split("/")[:-1]
-        common = parts if common is None else common_parts(common, parts)
-        above = "/".join(common) + "/"
-    return "/".join(common or []) or "/"
 
 
 def _resolved(path: str, start: str) -> str | None:
