@@ -139,10 +139,6 @@ class NameIndex:
         found = nearest([*by_stem, *(self.find_all(said) if said else ())], path)
         return [one for one in found if one in by_stem] or found
 
-    def folders(self) -> set[str]:
-        paths = itertools.chain.from_iterable(self._names().values())
-        return {posixpath.basename(posixpath.dirname(path)) for path in paths}
-
     def key(self, text: object) -> str:
         if not isinstance(text, str) or not text.strip("/\\ "):
             msg = "the path of the image is missing"

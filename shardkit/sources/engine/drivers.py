@@ -188,7 +188,7 @@ class TreeDriver(Driver):
             files = self._accounted(files, skipped)
         is_empty = True
         rejects_others = part.recursive or not self.are_labels
-        for one in image_rows(files, None, row, skipped, rejects_others=rejects_others):
+        for one in image_rows(files, row, skipped, rejects_others=rejects_others):
             is_empty = False
             yield one
         if is_empty and part.recursive and self.are_labels:
@@ -207,7 +207,6 @@ class TreeDriver(Driver):
 
 def image_rows(
     files: Iterable[tuple[str, Entry]],
-    split: str | None,
     row: Callable[[str, Entry], ListingRow],
     skipped: dict[str, int],
     *,
@@ -235,29 +234,28 @@ def image_rows(
         if is_image:
             num_images, last = num_images + 1, path
         if waiting:
-            yield from _others(waiting, path if is_image else "", split, skipped, videos)
+            yield from _others(waiting, path if is_image else "", skipped, videos)
             waiting.clear()
         if problem is not None:
-            yield rejected_row(problem, split, entry)
+            yield rejected_row(problem, None, entry)
         elif not is_image:
             count_skipped(skipped, kind)
         else:
             try:
                 yield row(path, entry)
             except BadRecord as error:
-                yield rejected_row(RecordProblem(path, error.reason, str(error)), split, entry)
-    yield from _others(waiting, "", split, skipped, videos)
+                yield rejected_row(RecordProblem(path, error.reason, str(error)), None, entry)
+    yield from _others(waiting, "", skipped, videos)
     for path, problem, entry in videos:
         if len(videos) <= num_images:
             count_skipped(skipped, ending(path))
         else:
-            yield rejected_row(problem, split, entry)
+            yield rejected_row(problem, None, entry)
 
 
 def _others(
     waiting: list[tuple[str, RecordProblem, Entry]],
     image: str,
-    split: str | None,
     skipped: dict[str, int],
     videos: list[tuple[str, RecordProblem, Entry]],
 ) -> Iterator[ListingRow]:
@@ -271,7 +269,7 @@ def _others(
         elif is_video(path):
             videos.append((path, problem, entry))
         else:
-            yield rejected_row(problem, split, entry)
+            yield rejected_row(problem, None, entry)
 
 
 def _stem(path: str) -> str:

@@ -3,7 +3,7 @@
 import posixpath
 import re
 from collections.abc import Collection, Iterable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cache
 
 from shardkit.naming import IMAGE_ENDINGS, printable
@@ -239,11 +239,4 @@ class Binding:
     reading: Reading
 
     def complete(self, old: Annotation, new: Annotation) -> None:
-        reading, label = self.reading, self.reading.label
-        self.reading = replace(
-            reading,
-            boxes=new if reading.boxes == old else reading.boxes,
-            label=replace(label, origin=new) if label is not None and label.origin == old else label,
-            split=new if reading.split == old else reading.split,
-            mask=new if reading.mask == old else reading.mask,
-        )
+        self.reading = self.reading.mapped(lambda one: new if one == old else one)

@@ -117,19 +117,8 @@ class TableOpening:
 
     def _complete(self, origin: Column, complete: Column) -> None:
         found = {name: getattr(complete, name) for name in ("key", "match", "fold", "base")}
-
-        def put(one: Any) -> Any:
-            return replace(one, **found) if _same(one, origin) else one
-
         reading = self.at.reading
-        label = reading.label
-        self.at.reading = replace(
-            reading,
-            label=None if label is None else replace(label, origin=put(label.origin)),
-            split=put(reading.split),
-            group=put(reading.group),
-            features={name: put(one) for name, one in reading.features.items()},
-        )
+        self.at.reading = reading.mapped(lambda one: replace(one, **found) if _same(one, origin) else one)
 
     def _named(self, origin: Column, files: Sequence[TableFile]) -> tuple[int, Matching]:
         file = files[0]

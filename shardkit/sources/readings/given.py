@@ -170,15 +170,11 @@ def _in_same_table(reading: Reading, columns: Any) -> Column:
 
 def _changed(reading: Reading, option: str, kind: Any, fields: Mapping[str, Any]) -> Reading:
     """Return a reading with fields of all origins of some kinds changed."""
-    changes = {name: replace(origin, **fields) for name, origin in reading.facts() if isinstance(origin, kind)}
-    if not changes:
+    if not any(isinstance(origin, kind) for _, origin in reading.facts()):
         what = "a table" if kind is Column else "a table, a list or files of a format"
         msg = f"{named(option)} has no effect: nothing comes from {what}; leave it out"
         raise CallError(msg)
-    features = {name: changes.pop(f"features.{name}", origin) for name, origin in reading.features.items()}
-    if "label" in changes and reading.label is not None:
-        changes["label"] = replace(reading.label, origin=changes["label"])
-    return replace(reading, features=features, **changes)
+    return reading.mapped(lambda one: replace(one, **fields) if isinstance(one, kind) else one)
 
 
 def _with_kinds(reading: Reading, given: Mapping[str, Any]) -> Reading:

@@ -162,6 +162,9 @@ class Labels:
     unused: Literal["keep", "drop"] = "keep"  # whether names in that file that no label is are classes, too
 
 
+_FACTS = ("split", "group", "boxes", "mask")  # besides label and features
+
+
 @dataclass(frozen=True, slots=True)
 class Reading:
     """How a source is read."""
@@ -185,11 +188,17 @@ class Reading:
         """Yield each fact that the reading gives, by its name in YAML, and its origin."""
         if self.label is not None:
             yield "label", self.label.origin
-        for name in ("split", "group", "boxes", "mask"):
+        for name in _FACTS:
             if (origin := getattr(self, name)) is not None:
                 yield name, origin
         for name, origin in self.features.items():
             yield f"features.{name}", origin
+
+    def mapped(self, change: Callable[[Any], Any]) -> "Reading":
+        """Return the reading with another origin in place of each."""
+        label = self.label and replace(self.label, origin=change(self.label.origin))
+        others = {name: change(one) for name in _FACTS if (one := getattr(self, name)) is not None}
+        return replace(self, label=label, features={name: change(one) for name, one in self.features.items()}, **others)
 
 
 def field_names(kind: type[Any]) -> tuple[str, ...]:
@@ -247,8 +256,6 @@ def _with_paths(reading: Reading, path: Callable[[str], str]) -> Reading:
         return origin
 
     label = reading.label
-    if label is not None:
-        label = replace(label, origin=placed(label.origin), names=path(label.names) if label.names else "")
-    features = {name: placed(one) for name, one in reading.features.items()}
-    others = {name: placed(getattr(reading, name)) for name in ("split", "group", "boxes", "mask")}
-    return replace(reading, label=label, features=features, **others)
+    if label is not None and label.names:
+        reading = replace(reading, label=replace(label, names=path(label.names)))
+    return reading.mapped(placed)
