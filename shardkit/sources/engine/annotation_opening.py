@@ -9,13 +9,7 @@ from typing import cast
 from shardkit.errors import CallError, DataError
 from shardkit.naming import first_of, printable
 from shardkit.sources.engine.annotations import AnnotationDriver, NamingFile
-from shardkit.sources.engine.file_groups import (
-    FileGroup,
-    NearestImages,
-    matching_files,
-    place_of,
-    scan_group,
-)
+from shardkit.sources.engine.file_groups import FileGroup, NearestImages, matching_files, place_of, scan_group
 from shardkit.sources.engine.image_files import ImageFileDriver
 from shardkit.sources.engine.images import Binding
 from shardkit.sources.engine.masks import MaskDriver, check_classes, with_masks

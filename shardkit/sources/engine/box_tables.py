@@ -31,7 +31,8 @@ from shardkit.sources.formats.box_tables.columns import (
 )
 from shardkit.sources.formats.box_tables.rows import LARGEST_FRACTION, Gathered, Slice, coordinates, has_box, list_form
 from shardkit.sources.formats.class_names import read_class_names
-from shardkit.sources.formats.format import ONE_CLASS, number, number_option
+from shardkit.sources.formats.format import ONE_CLASS, number_option
+from shardkit.sources.formats.shapes import number
 from shardkit.sources.formats.tables.records import PREFIX_RECORDS, Record, TableFile
 from shardkit.sources.listing import BadRecord, ListingRow, rejected_row
 from shardkit.sources.name_index import NameIndex

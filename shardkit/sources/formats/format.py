@@ -2,8 +2,7 @@
 
 import math
 import re
-import sys
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, BinaryIO, NamedTuple, Protocol, TypeAlias
@@ -13,12 +12,11 @@ import pyarrow as pa
 from shardkit.errors import CallError
 from shardkit.reject_reasons import BAD_ANNOTATION, BAD_BOX
 from shardkit.sources.columns import MAX_OBJECTS
+from shardkit.sources.formats.shapes import Sides, is_finite, number
 from shardkit.sources.listing import RecordProblem, count_skipped
 
 Object = dict[str, Any]
-Point = tuple[float, float]
 Size = tuple[int | None, int | None]
-Sides = tuple[Any, Any, Any, Any]  # xmin, ymin, xmax, ymax
 ONE_CLASS = "object"  # the class of every box of a file without classes
 # float() also accepts 1_000, infinity and the digits of other scripts.
 NUMBER = re.compile(r"[-+]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][-+]?[0-9]+)?")
@@ -95,55 +93,6 @@ class RecordTable(NamedTuple):
     records: Iterable[ImageRecord | None]
     objects: pa.Array | None  # the objects of each, as the column of a listing; None for classes of whole images
     classes: Mapping[int, str]  # names of classes by the numbers that give their order
-
-
-def is_finite(side: Any) -> bool:
-    """Return whether a value is a finite number."""
-    return isinstance(side, int | float) and not isinstance(side, bool) and abs(side) <= sys.float_info.max
-
-
-def around(xs: Sequence[Any], ys: Sequence[Any]) -> Sides | None:
-    """Return the sides of the box around points; None if they are not points."""
-    is_outline = xs and len(xs) == len(ys) and all(map(is_finite, [*xs, *ys]))
-    return (min(xs), min(ys), max(xs), max(ys)) if is_outline else None
-
-
-def around_points(points: Sequence[Point]) -> Sides | None:
-    """Return the sides of the box around points; None if there are none, or one is not finite."""
-    return around(*map(list, zip(*points, strict=True))) if points else None
-
-
-def points_of(value: Any) -> list[Point]:
-    """Return a list of pairs of numbers as points; [] for anything else."""
-    try:
-        return [(number(x), number(y)) for x, y in value]
-    except (TypeError, ValueError):
-        return []
-
-
-def turned(x: float, y: float, offsets: Iterable[Point], degrees: float) -> list[Point]:
-    """Return the points at some offsets from a point, turned around it."""
-    angle = math.radians(degrees % 360)
-    sine, cosine = math.sin(angle), math.cos(angle)
-    return [(x + across * cosine - down * sine, y + across * sine + down * cosine) for across, down in offsets]
-
-
-def reach_of_ellipse(rx: float, ry: float, degrees: float) -> Point:
-    """Return how far a turned ellipse reaches from its centre, across and down."""
-    angle = math.radians(degrees % 360)
-    sine, cosine = math.sin(angle), math.cos(angle)
-    return math.hypot(rx * cosine, ry * sine), math.hypot(rx * sine, ry * cosine)
-
-
-def number(value: Any) -> float:
-    """Return a value as a float; NaN if it is no number."""
-    # float() also accepts 1_000.
-    if isinstance(value, str) and "_" in value:
-        return math.nan
-    try:
-        return float(value)
-    except (TypeError, ValueError, OverflowError):
-        return math.nan
 
 
 def size_of(width: Any, height: Any) -> Size:
@@ -283,11 +232,11 @@ def _parse_lines(object_of: ObjectOfLine, size: Size, data: bytes, options: Opti
     if len(lines) > MAX_OBJECTS + 1:
         return ImageRecord(bad=f"it has {len(lines) - 1:,} lines, more than {MAX_OBJECTS:,}")
     record = ImageRecord(size=size)
-    for number, raw in enumerate(lines, 1):
+    for place, raw in enumerate(lines, 1):
         line = raw.decode("utf-8", "replace").strip()
         found = object_of(line, record, options) if line else None
         if isinstance(found, str):
-            record.add_line_problem(number, found)
+            record.add_line_problem(place, found)
         elif found is not None:
-            record.objects.append({**found, "name": f"line {number}"})
+            record.objects.append({**found, "name": f"line {place}"})
     return record

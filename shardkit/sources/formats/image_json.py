@@ -15,32 +15,9 @@ from typing import Any
 
 import pyarrow as pa
 
-from shardkit.sources.formats.format import (
-    JSON_BYTES,
-    ImageFormat,
-    ImageRecord,
-    Object,
-    Options,
-    Point,
-    Sides,
-    around,
-    around_points,
-    encodable,
-    points_of,
-    size_of,
-)
-from shardkit.sources.formats.vendors.fields import (
-    Box,
-    Fields,
-    at,
-    corner_and_size,
-    dict_of,
-    dicts_at,
-    json_of,
-    list_of,
-    signs,
-    text_at,
-)
+from shardkit.sources.formats.format import JSON_BYTES, ImageFormat, ImageRecord, Object, Options, encodable, size_of
+from shardkit.sources.formats.shapes import Point, Sides, around, around_points, corner_and_size, points_of
+from shardkit.sources.formats.vendors.fields import Box, Fields, at, dict_of, dicts_at, json_of, list_of, signs, text_at
 from shardkit.sources.formats.vendors.parsers import parse_bdd
 from shardkit.sources.walking import looks_like
 

@@ -14,18 +14,8 @@ from typing import Any, BinaryIO, TypeGuard
 from urllib.parse import parse_qs, unquote, urlsplit
 
 from shardkit.naming import IMAGE_ENDINGS
-from shardkit.sources.formats.format import (
-    Format,
-    ImageRecord,
-    Options,
-    Point,
-    Sides,
-    around,
-    encodable,
-    points_of,
-    reach_of_ellipse,
-    turned,
-)
+from shardkit.sources.formats.format import Format, ImageRecord, Options, encodable
+from shardkit.sources.formats.shapes import Point, Sides, around, points_of, reach_of_ellipse, turned
 from shardkit.sources.formats.vendors.fields import dict_of, dicts_at
 from shardkit.sources.json_stream import top_level_items
 from shardkit.sources.listing import count_skipped

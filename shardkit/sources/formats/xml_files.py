@@ -25,21 +25,8 @@ from defusedxml.ElementTree import fromstring, iterparse
 from shardkit.errors import DataError
 from shardkit.naming import printable
 from shardkit.sources.columns import MAX_OBJECTS
-from shardkit.sources.formats.format import (
-    Format,
-    ImageFormat,
-    ImageRecord,
-    Options,
-    Point,
-    Sides,
-    Size,
-    around_points,
-    number,
-    points_of,
-    reach_of_ellipse,
-    size_of,
-    turned,
-)
+from shardkit.sources.formats.format import Format, ImageFormat, ImageRecord, Options, Size, size_of
+from shardkit.sources.formats.shapes import Point, Sides, around_points, number, points_of, reach_of_ellipse, turned
 from shardkit.sources.walking import join, looks_like
 
 _OBJECT_FIELDS = (

@@ -18,7 +18,8 @@ from shardkit.reject_reasons import BAD_ANNOTATION, BAD_BOX, BAD_LINE, NO_SPLIT
 from shardkit.sources.columns import MAX_OBJECTS
 from shardkit.sources.formats.box_tables.columns import BoxColumns, BoxForm
 from shardkit.sources.formats.column_names import is_discard, split_of_text
-from shardkit.sources.formats.format import ONE_CLASS, ImageRecord, Object, encodable, number, size_of
+from shardkit.sources.formats.format import ONE_CLASS, ImageRecord, Object, encodable, size_of
+from shardkit.sources.formats.shapes import number
 from shardkit.sources.formats.tables.records import Record
 from shardkit.sources.formats.tables.values import as_text, shown
 from shardkit.sources.listing import BadRecord, RecordProblem, count_skipped

@@ -13,7 +13,8 @@ import numpy.typing as npt
 from shardkit.errors import DataError
 from shardkit.naming import IMAGE_ENDINGS, relative_path_problem
 from shardkit.reject_reasons import BAD_ANNOTATION, BAD_BOX, BAD_NAME, DUPLICATE_ID
-from shardkit.sources.formats.format import encodable, number, size_of
+from shardkit.sources.formats.format import encodable, size_of
+from shardkit.sources.formats.shapes import number
 from shardkit.sources.json_stream import array_items
 from shardkit.sources.listing import RecordProblem
 from shardkit.sources.walking import ending

@@ -13,13 +13,7 @@ from shardkit.errors import DataError
 from shardkit.naming import relative_path_problem
 from shardkit.reject_reasons import BAD_ANNOTATION, BAD_MASK, DUPLICATE_ID
 from shardkit.sources.columns import objects_field
-from shardkit.sources.formats.coco.columns import (
-    CocoColumns,
-    annotation_name,
-    category_of,
-    identity,
-    read_coco,
-)
+from shardkit.sources.formats.coco.columns import CocoColumns, annotation_name, category_of, identity, read_coco
 from shardkit.sources.formats.format import ROOT, Format, ImageRecord, Object, Options, RecordTable, encodable
 from shardkit.sources.json_stream import array_items
 

@@ -5,7 +5,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from shardkit.sources.formats.format import ImageRecord, Sides, is_finite
+from shardkit.sources.formats.format import ImageRecord
+from shardkit.sources.formats.shapes import Sides, corners
 
 Way = tuple[str | int, ...]  # names and indexes that lead into a value, from the outside to the inside
 UNIT = (0, 0)  # the size of boxes in fractions of the image's sides
@@ -56,23 +57,6 @@ def text_at(value: Any, *way: str | int) -> str:
     """Return the text that a way leads to; '' if there is none."""
     found = at(value, way)
     return found if isinstance(found, str) else ""
-
-
-def corners(xmin: Any, ymin: Any, xmax: Any, ymax: Any) -> Sides | None:
-    """Return the sides of a box that is given by two corners."""
-    return xmin, ymin, xmax, ymax
-
-
-def corner_and_size(x: Any, y: Any, width: Any, height: Any) -> Sides | None:
-    """Return the sides of a box that is given by its upper left corner and its size."""
-    return (x, y, x + width, y + height) if all(map(is_finite, (x, y, width, height))) else None
-
-
-def centre_and_size(x: Any, y: Any, width: Any, height: Any) -> Sides | None:
-    """Return the sides of a box that is given by its centre and its size."""
-    if not all(map(is_finite, (x, y, width, height))):
-        return None
-    return x - width / 2, y - height / 2, x + width / 2, y + height / 2
 
 
 @dataclass(frozen=True, slots=True)

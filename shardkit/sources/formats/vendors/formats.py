@@ -12,9 +12,10 @@ from functools import partial
 from typing import Any, BinaryIO
 
 from shardkit.errors import DataError
-from shardkit.sources.formats.format import Format, ImageRecord, Options, is_finite
+from shardkit.sources.formats.format import Format, ImageRecord, Options
+from shardkit.sources.formats.shapes import corners, is_finite
 from shardkit.sources.formats.vendors import parsers as of
-from shardkit.sources.formats.vendors.fields import corners, dict_of, json_of, list_of, signs
+from shardkit.sources.formats.vendors.fields import dict_of, json_of, list_of, signs
 from shardkit.sources.json_stream import LONGEST, top_level_items
 from shardkit.sources.walking import HEAD_BYTES, looks_like
 

@@ -4,19 +4,9 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from shardkit.naming import counted, split_of_folder
-from shardkit.sources.formats.format import ONE_CLASS, ImageRecord, Sides, around, encodable
-from shardkit.sources.formats.vendors.fields import (
-    UNIT,
-    Box,
-    Fields,
-    at,
-    centre_and_size,
-    corner_and_size,
-    dict_of,
-    dicts_at,
-    list_of,
-    text_at,
-)
+from shardkit.sources.formats.format import ONE_CLASS, ImageRecord, encodable
+from shardkit.sources.formats.shapes import Sides, around, centre_and_size, corner_and_size
+from shardkit.sources.formats.vendors.fields import UNIT, Box, Fields, at, dict_of, dicts_at, list_of, text_at
 
 _LTWH = "left top width height"
 _XYWH = "x y width height"
