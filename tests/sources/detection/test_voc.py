@@ -9,7 +9,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from shardkit.errors import DataError
-from shardkit.sources import walking
 from shardkit.sources.recognising.detection.of_one_image import has_voc_files, is_voc
 from shardkit.storage import open_folder
 from shardkit.testing import listed, opened, read_source, write_tree
@@ -277,17 +276,6 @@ def test_objects_of_one_class_that_differ_in_another_word_are_not_read_as_boxes_
 def test_a_source_without_annotations_is_refused_with_what_is_expected(tmp_path):
     with pytest.raises(DataError, match=r"no Pascal VOC annotations; .*Annotations/\*.xml with JPEGImages/"):
         opened(write_tree(tmp_path / "s", {"cat/1.jpg": b"x"}), layout="voc")
-
-
-@pytest.mark.parametrize("min_slice", [1, 2, 3, 100])
-def test_slices_list_every_file_once(min_slice, tmp_path, monkeypatch):
-    files = {f"Annotations/{i}.xml": xml() for i in range(40)} | {f"JPEGImages/{i}.jpg": b"x" for i in range(5, 45)}
-    whole = read(tmp_path, files)
-    monkeypatch.setattr(walking, "MIN_SLICE", min_slice)
-    source = opened(tmp_path / "s")
-    assert len(source.parts()) == 2 + min(16, max(1, 35 // min_slice))
-    assert listed(source, batch_rows=3).rows == whole
-    assert len(whole) == 45
 
 
 NAMES = st.text(st.characters(exclude_categories=["C", "Z"]), min_size=1, max_size=8)
