@@ -24,8 +24,8 @@ from shardkit.sources.listing import (
     unicode_problem,
 )
 from shardkit.sources.readings.values import Unnamed
-from shardkit.sources.unlisted_images import NamedImages, count_unlisted_images
-from shardkit.sources.walking import children, encodable_path, folders_in, is_image, join, list_if_allowed, parent_of
+from shardkit.sources.unlisted_images import NamedImages, count_unlisted_images, images_near
+from shardkit.sources.walking import children, encodable_path, folders_in, join, parent_of
 from shardkit.storage import Entry, Folder
 
 _KEPT = "; the image is kept"
@@ -145,12 +145,9 @@ class RecordDriver(Driver):
 
     def _near(self, folder: Folder, skipped: dict[str, int]) -> Iterator[ListingRow]:
         named_images = NamedImages(self.keys(folder))
+        for key, entry in images_near(folder, named_images):
+            yield from self.unnamed_row(key, entry, skipped)
         places = set(map(parent_of, named_images))
-        for place in sorted(places):
-            for entry in list_if_allowed(folder, place):
-                key = join(place, entry.name)
-                if not entry.is_folder and is_image(entry.name) and key not in named_images:
-                    yield from self.unnamed_row(key, entry, skipped)
         inner = [join(place, name) for place in places for name in folders_in(folder, place)] if self.is_whole else []
         self.count_others(folder, ["", *inner], places, skipped)
 

@@ -25,7 +25,7 @@ from shardkit.sources.formats.format import RecordTable
 from shardkit.sources.listing import BadRecord, Listing, ListingRow, Source, batched, below, count_skipped
 from shardkit.sources.readings.flags import fact_text, folder_levels
 from shardkit.sources.readings.values import Annotation, Listed, Origin, Paired, Reading, files_of
-from shardkit.sources.unlisted_images import NamedImages, count_unlisted_images, count_unnamed
+from shardkit.sources.unlisted_images import NamedImages, count_unlisted_images, images_near
 from shardkit.sources.walking import ending, files_below, is_image, join
 from shardkit.storage import Entry, Folder
 
@@ -223,7 +223,7 @@ class ReadingSource(Source):
             others = count_unlisted_images(self.folder, f"that {which}", covered=covered, named=NamedImages(keys))
             skipped.update(others)
         elif not self.is_strict and not rejects:
-            num = count_unnamed(self.folder, keys)
+            num = sum(1 for _ in images_near(self.folder, NamedImages(keys)))
         else:
             for path, entry in self._others(NamedImages(keys), skipped):
                 if not rejects and not self._is_unlabelled(path):
