@@ -2,7 +2,7 @@
 
 import contextlib
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any
 
 import pyarrow as pa
@@ -47,30 +47,11 @@ class Columns:
             fields.append(GROUP)
         return fields + [feature_field(self.names[i], type_) for i, type_ in self.features]
 
-    def reordered(self, names: tuple[str, ...]) -> "Columns":
-        if names == self.names:
-            return self
-        at = {i: names.index(self.names[i]) for i in self._used}
-        return replace(
-            self,
-            names=names,
-            image=at[self.image],
-            labels=replace(self.labels, columns=tuple(at[i] for i in self.labels.columns)),
-            split=None if self.split is None else at[self.split],
-            discards=None if self.discards is None else at[self.discards],
-            group=None if self.group is None else at[self.group],
-            features=tuple((at[i], type_) for i, type_ in self.features),
-            left_out=(),
-        )
-
-    @property
-    def _used(self) -> set[int]:
-        others = (i for i in (self.split, self.discards, self.group) if i is not None)
-        return {self.image, *self.labels.columns, *(i for i, _ in self.features), *others}
-
     @property
     def used_names(self) -> list[str]:
-        return [self.names[i] for i in sorted(self._used)]
+        others = (i for i in (self.split, self.discards, self.group) if i is not None)
+        used = {self.image, *self.labels.columns, *(i for i, _ in self.features), *others}
+        return [self.names[i] for i in sorted(used)]
 
     def describe(self) -> str:
         parts = [f"the image from column {self.names[self.image]!r}", self.labels.describe()]

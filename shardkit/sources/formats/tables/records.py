@@ -108,20 +108,26 @@ class TableFile(abc.ABC):
             yield from self.records(part, wanted)
 
 
+def in_order(records: Iterable[Record], own: Sequence[str], names: Sequence[str]) -> Iterator[Record]:
+    """Yield records with their values in the order of other names of columns; None for one that they do not have."""
+    at = [own.index(name) if name in own else None for name in names]
+    for record in records:
+        if record.problem is not None or own == names:
+            yield record
+        else:
+            yield record._replace(values=[None if i is None else record.values[i] for i in at])
+
+
 def records_of(files: Sequence[TableFile], wanted: frozenset[int] | None = None) -> Iterator[Record]:
     """Yield the records of several tables, with their values in the order of the first one's columns.
 
-    A value is None if its table has no such column. `wanted` are columns of the first table.
+    `wanted` are columns of the first table.
     """
     names = files[0].columns
     for file in files:
-        at = {i: file.columns.index(name) for i, name in enumerate(names) if name in file.columns}
-        there = None if wanted is None else frozenset(at[i] for i in wanted if i in at)
-        for record in file.all_records(there):
-            if record.problem is not None or file.columns == names:
-                yield record
-            else:
-                yield record._replace(values=[record.values[at[i]] if i in at else None for i in range(len(names))])
+        there = None if wanted is None else [names[i] for i in wanted if names[i] in file.columns]
+        own = None if there is None else frozenset(map(file.columns.index, there))
+        yield from in_order(file.all_records(own), file.columns, names)
 
 
 @dataclass(frozen=True, slots=True)
