@@ -17,7 +17,7 @@ import pyarrow as pa
 from shardkit.errors import CallError, DataError
 from shardkit.naming import printable
 from shardkit.sources.columns import UNMEASURED
-from shardkit.sources.engine.drivers import Complete
+from shardkit.sources.engine.drivers import Context
 from shardkit.sources.engine.images import Binding
 from shardkit.sources.engine.paths import PathRule
 from shardkit.sources.engine.records import RecordDriver
@@ -115,25 +115,23 @@ class BoxTableDriver(RecordDriver):
     def parts(self, folder: Folder) -> Sequence[TableSlice]:
         return [TableSlice(i, some) for i, table in enumerate(self.tables) for some in table.slices()]
 
-    def rows(
-        self, folder: Folder, part: TableSlice, complete: Complete, skipped: dict[str, int]
-    ) -> Iterator[ListingRow]:
+    def rows(self, context: Context, part: TableSlice) -> Iterator[ListingRow]:
         table = self.tables[part.table]
-        present = _present(folder, table, part.images) if table.columns.is_open_images else None
+        present = _present(context.folder, table, part.images) if table.columns.is_open_images else None
         names = read_class_names(table.file.folder, table.class_file) if table.class_file else {}
         if table.columns.label is None:
             names = {ONE_CLASS: table.one_class}
         gathered = Gathered(
-            table.columns, table.file.name, part.images, table.is_fraction, names, present, skipped=skipped
+            table.columns, table.file.name, part.images, table.is_fraction, names, present, skipped=context.skipped
         )
-        gathered.read(table.file.all_records(), _Keys(table, folder).key)
+        gathered.read(table.file.all_records(), _Keys(table, context.folder).key)
         for record in gathered.records():
             entry = (present or {}).get(record.image)
             size = (entry.num_bytes, entry.mtime_ns) if entry else (UNMEASURED, 0)
             row = ListingRow(
                 record.image, table.split if table.columns.split is None else record.split or None, None, *size
             )
-            yield from self.record_rows(row, record, table.file.name, table.file.path, complete, skipped)
+            yield from self.record_rows(context, row, record, table.file.name, table.file.path)
         yield from (rejected_row(problem, table.split) for problem in gathered.problems)
 
     def keys(self, folder: Folder) -> Iterator[str]:
@@ -149,10 +147,10 @@ class BoxTableDriver(RecordDriver):
                         yield key
                     last = key
 
-    def unnamed_row(self, key: str, entry: Entry, skipped: dict[str, int], which: str = "") -> Iterator[ListingRow]:
+    def unnamed_row(self, context: Context, key: str, entry: Entry, which: str = "") -> Iterator[ListingRow]:
         split = self.tables[0].split if len(self.tables) == 1 else None
         what = "no table names the image; add a record for it"
-        yield from self.unannotated(ListingRow(key, split, None, 0, 0), entry, what, skipped)
+        yield from self.unannotated(context, ListingRow(key, split, None, 0, 0), entry, what)
 
 
 def _present(folder: Folder, table: BoxTable, images: Slice) -> dict[str, Entry]:

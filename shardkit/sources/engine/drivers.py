@@ -63,6 +63,22 @@ def is_video(path: str) -> bool:
 Complete = Callable[[ListingRow], ListingRow]
 
 
+@dataclass(frozen=True, slots=True)
+class Context:
+    """What a part is listed with."""
+
+    folder: Folder  # the folder that keys start at
+    skipped: dict[str, int]  # counts of what is left out
+    complete: Complete = lambda row: row  # adds the facts of a key
+
+    def skip(self, kind: str) -> None:
+        count_skipped(self.skipped, kind)
+
+
+# Rows with the number of their record in a table in place of their objects, and the table; None for other rows.
+RowsOfTable = tuple[Iterable[ListingRow], RecordTable | None]
+
+
 class Driver(abc.ABC):
     """What enumerates examples. Instances are small and are pickled."""
 
@@ -93,27 +109,22 @@ class Driver(abc.ABC):
         """Return the parts that are listed in parallel."""
 
     @abc.abstractmethod
-    def rows(self, folder: Folder, part: Any, complete: Complete, skipped: dict[str, int]) -> Iterator[ListingRow]:
+    def rows(self, context: Context, part: Any) -> Iterator[ListingRow]:
         """Yield the rows of a part, with the facts of their keys; count what is left out."""
 
-    def object_tables(
-        self, folder: Folder, part: Any, complete: Complete, skipped: dict[str, int], num_rows: int
-    ) -> Iterator[tuple[Iterable[ListingRow], RecordTable | None]] | None:
-        """Yield rows with the number of their record in a table in place of their objects, and the table; then others.
-
-        None if `rows` gives the rows of the part.
-        """
+    def object_tables(self, context: Context, part: Any, num_rows: int) -> Iterator[RowsOfTable] | None:
+        """Yield the rows of a part in tables of so many; None if `rows` gives them."""
         return None
 
     def keys(self, folder: Folder) -> Iterator[str]:
         return iter(())
 
-    def unnamed(self, folder: Folder, mode: Unnamed, skipped: dict[str, int]) -> Iterator[ListingRow] | None:
+    def unnamed(self, context: Context, mode: Unnamed) -> Iterator[ListingRow] | None:
         """Yield the rows of the images that neither its records name nor its parts list; None to compare all `keys`."""
         return None
 
     def unnamed_row(
-        self, key: str, entry: Entry, skipped: dict[str, int], which: str = "no record names"
+        self, context: Context, key: str, entry: Entry, which: str = "no record names"
     ) -> Iterator[ListingRow]:
         """Yield the row of such an image, if it has one; `which` says that no record names it, before the object."""
         message = f"{which} it; add a record for it, or leave it out with {named('ignore')}"
@@ -177,22 +188,22 @@ class TreeDriver(Driver):
     def sliceable_folder(self, part: TreePart) -> str:
         return part.path
 
-    def rows(self, folder: Folder, part: TreePart, complete: Complete, skipped: dict[str, int]) -> Iterator[ListingRow]:
+    def rows(self, context: Context, part: TreePart) -> Iterator[ListingRow]:
 
         def row(path: str, entry: Entry) -> ListingRow:
-            return complete(ListingRow(path, None, None, entry.num_bytes, entry.mtime_ns))
+            return context.complete(ListingRow(path, None, None, entry.num_bytes, entry.mtime_ns))
 
         left_out = () if self.excluded is None else (self.excluded,)
-        files = files_below(folder, part.path, left_out, recursive=part.recursive)
+        files = files_below(context.folder, part.path, left_out, recursive=part.recursive)
         if self.explained or self.is_strict:
-            files = self._accounted(files, skipped)
+            files = self._accounted(files, context.skipped)
         is_empty = True
         rejects_others = part.recursive or not self.are_labels
-        for one in image_rows(files, row, skipped, rejects_others=rejects_others):
+        for one in image_rows(files, row, context.skipped, rejects_others=rejects_others):
             is_empty = False
             yield one
         if is_empty and part.recursive and self.are_labels:
-            count_skipped(skipped, f"label folder {printable(part.path)}/ without an image")
+            context.skip(f"label folder {printable(part.path)}/ without an image")
 
     def _accounted(self, files: Iterator[tuple[str, Entry]], skipped: dict[str, int]) -> Iterator[tuple[str, Entry]]:
         accounting = Accounting(self.explained, self.root)

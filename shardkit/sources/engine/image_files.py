@@ -4,14 +4,14 @@ import os
 import posixpath
 import time
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 
 import pyarrow as pa
 
 from shardkit.naming import first_of, printable
 from shardkit.reject_reasons import BAD_ANNOTATION, NO_LABEL
-from shardkit.sources.engine.drivers import Complete
+from shardkit.sources.engine.drivers import Complete, Context
 from shardkit.sources.engine.facts import Fact, Values
 from shardkit.sources.engine.file_groups import FileGroup, GroupFiles, NearestImages, fits, scan_group
 from shardkit.sources.engine.images import ImagePaths
@@ -117,31 +117,28 @@ class ImageFileDriver(RecordDriver):
         record.bad += "; correct the file, or write it again" if record.bad else ""
         return record
 
-    def rows(
-        self, folder: Folder, part: FilesPart, complete: Complete, skipped: dict[str, int]
-    ) -> Iterator[ListingRow]:
+    def rows(self, context: Context, part: FilesPart) -> Iterator[ListingRow]:
         group = self.groups[part.group]
-        files = self._scan_once(folder, part)
+        files = self._scan_once(context.folder, part)
         if self.by_lists is not None and group.split is None:
-            complete = partial(_with_split, self.by_lists.values(folder), complete)
+            complete = partial(_with_split, self.by_lists.values(context.folder), context.complete)
+            context = replace(context, complete=complete)
         refuse_other_count(self.tree, group.globs[0], files.num_files, part.num_files)
         if part.index == _REST:
             for kind, count in files.skipped.items():
-                count_skipped(skipped, kind, count)
+                count_skipped(context.skipped, kind, count)
             if group.images is not None:
-                yield from self._without_partner(group, files, complete, skipped)
+                yield from self._without_partner(context, group, files)
             if self.lists is not None and part.group == 0:
-                yield from self._lines_without_image(folder, self.lists)
+                yield from self._lines_without_image(context.folder, self.lists)
             return
         for path, entry in files.pairs[slice_bounds(len(files.pairs), part.index, part.num_slices)]:
             if files.nearest is not None:
-                yield from self._nearest_rows(files.nearest, path, entry, complete, skipped)
+                yield from self._nearest_rows(context, files.nearest, path, entry)
             else:
-                yield from self._pair_rows(group.split, files.images_of[path], path, entry, complete, skipped)
+                yield from self._pair_rows(context, group.split, files.images_of[path], path, entry)
 
-    def _nearest_rows(
-        self, nearest: NearestImages, path: str, entry: Entry, complete: Complete, skipped: dict[str, int]
-    ) -> Iterator[ListingRow]:
+    def _nearest_rows(self, context: Context, nearest: NearestImages, path: str, entry: Entry) -> Iterator[ListingRow]:
         record: ImageRecord | None = None
         key = nearest.of_name(path)
         if key is None:
@@ -149,35 +146,29 @@ class ImageFileDriver(RecordDriver):
             key = nearest.find(path, record.image)
         if key is not None:
             row = plain_row(key, self._split_of(key, path), nearest.images[key])
-            yield from self._example(row, path, lambda: record or self.read(path, entry), complete, skipped)
+            yield from self._example(context, row, path, lambda: record or self.read(path, entry))
         elif record is not None and not record.bad:
             said = printable(record.image)
             where = f"{said!r} is neither where the file says nor" if said else "is not"
             message = f"its image {where} next to it; {self.format.missing}"
             yield rejected_file(path, self._split_of(path, path), message)
         else:  # a file of another tool, such as the settings of an editor
-            count_skipped(skipped, ending(path))
+            context.skip(ending(path))
 
     def _pair_rows(
-        self,
-        split: str | None,
-        images: Sequence[tuple[str, Entry]],
-        path: str,
-        entry: Entry,
-        complete: Complete,
-        skipped: dict[str, int],
+        self, context: Context, split: str | None, images: Sequence[tuple[str, Entry]], path: str, entry: Entry
     ) -> Iterator[ListingRow]:
         """Yield the rows of a file and its image; of several that differ in their endings, the file has to name it."""
         if len(images) == 1:
             row = plain_row(images[0][0], split, images[0][1])
-            yield from self._example(row, path, lambda: self.read(path, entry), complete, skipped)
+            yield from self._example(context, row, path, lambda: self.read(path, entry))
             return
         record = self.read(path, entry)
         names = [posixpath.basename(key) for key, _ in images]
         said = posixpath.basename(record.image)
         for name, (key, image) in zip(names, images, strict=True):
             if name == said:
-                yield from self._example(plain_row(key, split, image), path, lambda: record, complete, skipped)
+                yield from self._example(context, plain_row(key, split, image), path, lambda: record)
                 continue
             belongs = f"may belong to {' or '.join(repr(printable(one)) for one in names)}"
             belongs = f"belongs to {printable(said)!r}" if said in names else belongs
@@ -185,43 +176,36 @@ class ImageFileDriver(RecordDriver):
             yield rejected_row(unicode_problem(key) or RecordProblem(key, NO_LABEL, message), split, image)
 
     def _example(
-        self,
-        row: ListingRow,
-        path: str,
-        read: Callable[[], ImageRecord],
-        complete: Complete,
-        skipped: dict[str, int],
+        self, context: Context, row: ListingRow, path: str, read: Callable[[], ImageRecord]
     ) -> Iterator[ListingRow]:
-        row = completed(row, complete)
+        row = completed(row, context.complete)
         record = ImageRecord() if row.reason is not None else read()
         if row.reason is not None:
             yield row
-        elif problem := self.problem_of(record, skipped):
+        elif problem := self.problem_of(context, record):
             reason, message = problem
             yield row._replace(reason=reason, message=f"{encodable_path(path)}: {message}", extra=())
         else:
             row = self.with_values(row, record)
             objects = record if self.attribute is None else ImageRecord()
-            yield from annotated_rows(row, objects, path, skipped, self.format.advice)
+            yield from annotated_rows(context, row, objects, path, self.format.advice)
 
-    def problem_of(self, record: ImageRecord, skipped: dict[str, int]) -> tuple[str, str] | None:
+    def problem_of(self, context: Context, record: ImageRecord) -> tuple[str, str] | None:
         has_shapes = bool(record.objects or record.problems or record.left_out)
         if self.attribute is not None and has_shapes and not self.keeps_boxed:
             return BAD_ANNOTATION, _WITH_BOXES
         if self.attribute is None and record.attributes:
             if not record.objects and self.format.of_classes:
                 return BAD_ANNOTATION, self.format.of_classes
-            count_skipped(skipped, f"classes of whole images ({', '.join(record.attributes)})")
-        return RecordDriver.problem_of(self, record, skipped)
+            context.skip(f"classes of whole images ({', '.join(record.attributes)})")
+        return RecordDriver.problem_of(self, context, record)
 
     def _split_of(self, key: str, path: str) -> str | None:
         if self.split_of_globs:
             return next((split for glob, split in self.split_of_globs if fits(glob, path)), None)
         return self.split_of(key, path)
 
-    def _without_partner(
-        self, group: FileGroup, files: GroupFiles, complete: Complete, skipped: dict[str, int]
-    ) -> Iterator[ListingRow]:
+    def _without_partner(self, context: Context, group: FileGroup, files: GroupFiles) -> Iterator[ListingRow]:
         """Yield the rows of files without image, unless they name one without a file; then of the other images."""
         where = printable(group.images or "") or "its folder"
         images_alone = files.images_alone.copy()  # slices share the scan
@@ -233,17 +217,17 @@ class ImageFileDriver(RecordDriver):
             said = posixpath.basename(self.read(path, entry).image)
             if (key := images.pop(said, None)) is not None:
                 pair = [(key, images_alone.pop(key))]
-                yield from self._pair_rows(group.split, pair, path, entry, complete, skipped)
+                yield from self._pair_rows(context, group.split, pair, path, entry)
                 continue
             also = f", and no {said!r}" if said else ""
             what = f"there is no image {stem_of(path)!r} of any usual ending in {where}{also}"
             yield rejected_file(path, listed.get(stem_of(path), group.split), f"{what}; {self.format.missing}")
         for key, image in images_alone.items():
-            row = completed(plain_row(key, group.split, image), complete)
+            row = completed(plain_row(key, group.split, image), context.complete)
             if row.reason is None:
                 name = printable(f"{stem_of(key)}{self.format.ending}")
                 what = f"there is no {name} in {printable(group.place) or 'its folder'}; add it"
-                yield from self.unannotated(row, image, what, skipped)
+                yield from self.unannotated(context, row, image, what)
             else:
                 yield row
 
@@ -276,19 +260,19 @@ class ImageFileDriver(RecordDriver):
                 if key is not None:
                     yield key
 
-    def unnamed(self, folder: Folder, mode: Unnamed, skipped: dict[str, int]) -> Iterator[ListingRow] | None:
+    def unnamed(self, context: Context, mode: Unnamed) -> Iterator[ListingRow] | None:
         """See Driver; groups with a folder of images list all of it."""
         if mode == "reject" or self.groups[0].images is None:
-            return RecordDriver.unnamed(self, folder, mode, skipped)
+            return RecordDriver.unnamed(self, context, mode)
         flat = [group for group in self.groups if self.is_whole and not group.is_deep]
-        inner = [path for group in flat for path in self._scan(folder, group).folders]
+        inner = [path for group in flat for path in self._scan(context.folder, group).folders]
         covered = {path for group in self.groups for path in (group.images or "", group.place)}
-        self.count_others(folder, ["", *inner], covered, skipped)
+        self.count_others(context, ["", *inner], covered)
         return iter(())
 
-    def unnamed_row(self, key: str, entry: Entry, skipped: dict[str, int], which: str = "") -> Iterator[ListingRow]:
+    def unnamed_row(self, context: Context, key: str, entry: Entry, which: str = "") -> Iterator[ListingRow]:
         what = f"no {self.format.ending} file of {self.format.title} is for the image; add one"
-        return self.unannotated(plain_row(key, self._split_of(key, key), entry), entry, what, skipped)
+        return self.unannotated(context, plain_row(key, self._split_of(key, key), entry), entry, what)
 
 
 def _with_split(split_of: Values, complete: Complete, row: ListingRow) -> ListingRow:

@@ -1,7 +1,7 @@
 """Masks of examples: by templates of paths, or named by files of annotations, and what their pixels mean."""
 
 import posixpath
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
 from typing import Any
@@ -15,14 +15,14 @@ from shardkit.options.values import Missing
 from shardkit.options.words import named
 from shardkit.reject_reasons import BAD_MASK, MISSING, NO_LABEL
 from shardkit.sources.columns import LINE, MASK_COLOURS, MASK_PATH
-from shardkit.sources.engine.annotations import AnnotationDriver, NamingFile
-from shardkit.sources.engine.drivers import Complete
+from shardkit.sources.engine.annotations import AnnotationDriver, KeyOf, NamingFile
+from shardkit.sources.engine.drivers import Context
 from shardkit.sources.engine.facts import IGNORED, LEFT_OUT, Fact, Values
 from shardkit.sources.engine.images import Binding, FilesOfFolders, ImagePaths, MaskPaths
 from shardkit.sources.engine.records import NamedFiles
 from shardkit.sources.formats.class_names import read_palette
 from shardkit.sources.formats.format import Format, ImageRecord
-from shardkit.sources.listing import BadRecord, ListingRow, below, count_skipped, unicode_problem
+from shardkit.sources.listing import BadRecord, ListingRow, below, unicode_problem
 from shardkit.sources.mask_pixels import NUM_SAMPLED, are_black_and_white, greatest_number
 from shardkit.sources.readings.values import NUMBERS, TWO_COLOURS, Annotation, Paired
 from shardkit.sources.unlisted_images import NamedImages
@@ -176,12 +176,11 @@ class MaskDriver(AnnotationDriver):
 
     def rows_of(
         self,
+        context: Context,
         record: ImageRecord,
         part: NamingFile,
-        key_of: Callable[[str], str],
+        key_of: KeyOf,
         images: NamedFiles,
-        complete: Complete,
-        skipped: dict[str, int],
         number: int | None = None,
     ) -> Iterator[ListingRow]:
         if record.mask:
@@ -191,11 +190,11 @@ class MaskDriver(AnnotationDriver):
                     f"its mask {printable(record.mask)} is not there; restore it, or remove the image's records"
                 )
                 record.reason = NO_LABEL
-        return AnnotationDriver.rows_of(self, record, part, key_of, images, complete, skipped, number)
+        return AnnotationDriver.rows_of(self, context, record, part, key_of, images, number)
 
-    def problem_of(self, record: ImageRecord, skipped: dict[str, int]) -> tuple[str, str] | None:
+    def problem_of(self, context: Context, record: ImageRecord) -> tuple[str, str] | None:
         if record.bad or record.mask:
-            return AnnotationDriver.problem_of(self, record, skipped)
+            return AnnotationDriver.problem_of(self, context, record)
         is_ignored = self.policy == "ignore"
         return (LEFT_OUT, IGNORED) if is_ignored else (NO_LABEL, "no annotation is of the image; add one, or remove it")
 
@@ -206,14 +205,12 @@ class MaskDriver(AnnotationDriver):
         )
         return row._replace(extra=(record.mask, SEGMENTS + colours + _NO_SEGMENT, record.number, *row.extra))
 
-    def unnamed_row_of(
-        self, part: NamingFile | None, key: str, entry: Entry, skipped: dict[str, int]
-    ) -> Iterator[ListingRow]:
+    def unnamed_row_of(self, context: Context, part: NamingFile | None, key: str, entry: Entry) -> Iterator[ListingRow]:
         """See AnnotationDriver; masks that no annotation names are counted."""
         if self.images.masks is not None and self.images.masks.is_mask(key):
-            count_skipped(skipped, "masks that no annotation names")
+            context.skip("masks that no annotation names")
         else:
-            yield from AnnotationDriver.unnamed_row_of(self, part, key, entry, skipped)
+            yield from AnnotationDriver.unnamed_row_of(self, context, part, key, entry)
 
 
 def with_masks(

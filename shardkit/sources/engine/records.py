@@ -9,7 +9,7 @@ import pyarrow as pa
 from shardkit.options.values import Missing
 from shardkit.reject_reasons import BAD_ANNOTATION, BAD_LABEL, MISSING, NO_LABEL
 from shardkit.sources.columns import ANNOTATED_HEIGHT, ANNOTATED_WIDTH, LABEL_NAMES, LINE, MAX_OBJECTS, objects_field
-from shardkit.sources.engine.drivers import Complete, Driver
+from shardkit.sources.engine.drivers import Complete, Context, Driver
 from shardkit.sources.engine.facts import IGNORED, LEFT_OUT
 from shardkit.sources.engine.splits import split_of_folders
 from shardkit.sources.formats.format import ImageRecord
@@ -69,7 +69,7 @@ class RecordDriver(Driver):
     def split_of(self, *paths: str) -> str | None:
         return split_of_folders(*paths) if self.splits_of_folders else None
 
-    def problem_of(self, record: ImageRecord, skipped: dict[str, int]) -> tuple[str, str] | None:
+    def problem_of(self, context: Context, record: ImageRecord) -> tuple[str, str] | None:
         """Return the reason and the message of a record that gives no example; None if it gives one."""
         if record.bad:
             return record.reason, record.bad
@@ -92,12 +92,11 @@ class RecordDriver(Driver):
 
     def record_rows(
         self,
+        context: Context,
         row: ListingRow,
         record: ImageRecord,
         name: str,
         path: str,
-        complete: Complete,
-        skipped: dict[str, int],
         objects: Any = None,
         problem: tuple[str, str] | None = None,
     ) -> Iterator[ListingRow]:
@@ -107,20 +106,20 @@ class RecordDriver(Driver):
         image is rejected already.
         """
         try:
-            if problem := problem or self.problem_of(record, skipped):
+            if problem := problem or self.problem_of(context, record):
                 raise BadRecord(*problem)
-            row = complete(self.with_values(row, record, objects))
+            row = context.complete(self.with_values(row, record, objects))
         except BadRecord as error:
             message = str(error) if error.reason == LEFT_OUT else f"{name}: {error}"
             rejected = rejected_row(RecordProblem(row.key, error.reason, message), row.split)
             yield rejected._replace(extra=(*(None for _ in self.fields[1:]), record.number))
             return
         if objects is None:
-            yield from annotated_rows(row, record if self.attribute is None else ImageRecord(), path, skipped)
+            yield from annotated_rows(context, row, record if self.attribute is None else ImageRecord(), path)
         else:
             yield row
 
-    def unannotated(self, row: ListingRow, entry: Entry, what: str, skipped: dict[str, int]) -> Iterator[ListingRow]:
+    def unannotated(self, context: Context, row: ListingRow, entry: Entry, what: str) -> Iterator[ListingRow]:
         """Yield the row of an image without annotation: rejected, without objects, or none, as a reading says.
 
         No label is no label: nobody knows whether somebody looked at such an image. One with an empty file or with a
@@ -130,42 +129,45 @@ class RecordDriver(Driver):
         if problem := unicode_problem(row.key):
             yield rejected_row(problem, row.split, entry)
         elif self.policy == "ignore":
-            count_skipped(skipped, IGNORED)
+            context.skip(IGNORED)
         elif self.policy == "negative" and has_list:
-            count_skipped(skipped, NEGATIVES)
+            context.skip(NEGATIVES)
             extra = ([], *(None,) * (len(self.fields) - 1), *row.extra)
             yield row._replace(source_bytes=entry.num_bytes, mtime_ns=entry.mtime_ns, extra=extra)
         else:
             message = f"{NO_ANNOTATION if has_list else ''}{what}"
             yield rejected_row(RecordProblem(row.key, NO_LABEL, message), row.split, entry)
 
-    def unnamed(self, folder: Folder, mode: Unnamed, skipped: dict[str, int]) -> Iterator[ListingRow] | None:
+    def unnamed(self, context: Context, mode: Unnamed) -> Iterator[ListingRow] | None:
         """See Driver; images next to others that a record names."""
-        return None if mode == "reject" else self._near(folder, skipped)
+        return None if mode == "reject" else self._near(context)
 
-    def _near(self, folder: Folder, skipped: dict[str, int]) -> Iterator[ListingRow]:
-        named_images = NamedImages(self.keys(folder))
-        for key, entry in images_near(folder, named_images):
-            yield from self.unnamed_row(key, entry, skipped)
+    def _near(self, context: Context) -> Iterator[ListingRow]:
+        named_images = NamedImages(self.keys(context.folder))
+        for key, entry in images_near(context.folder, named_images):
+            yield from self.unnamed_row(context, key, entry)
         places = set(map(parent_of, named_images))
-        inner = [join(place, name) for place in places for name in folders_in(folder, place)] if self.is_whole else []
-        self.count_others(folder, ["", *inner], places, skipped)
+        inner = (
+            [join(place, name) for place in places for name in folders_in(context.folder, place)]
+            if self.is_whole
+            else []
+        )
+        self.count_others(context, ["", *inner], places)
 
-    def count_others(
-        self, folder: Folder, below: Sequence[str], covered: Collection[str], skipped: dict[str, int]
-    ) -> None:
+    def count_others(self, context: Context, below: Sequence[str], covered: Collection[str]) -> None:
         """Count the images in some folders and below them, except in covered ones, if they are part of SOURCE."""
         if self.is_whole:
-            for kind, count in count_unlisted_images(folder, self.why_unnamed, below=below, covered=covered).items():
-                count_skipped(skipped, kind, count)
+            others = count_unlisted_images(context.folder, self.why_unnamed, below=below, covered=covered)
+            for kind, count in others.items():
+                count_skipped(context.skipped, kind, count)
 
 
 def annotated_rows(
-    row: ListingRow | None, found: ImageRecord, path: str, skipped: dict[str, int], advice: str = ""
+    context: Context, row: ListingRow | None, found: ImageRecord, path: str, advice: str = ""
 ) -> Iterator[ListingRow]:
     """Yield an image's row, then rows of its bad objects, and count what is left out."""
     for kind, count in found.left_out.items():
-        count_skipped(skipped, kind, count)
+        count_skipped(context.skipped, kind, count)
     if row is not None:
         yield row
     for name, reason, message in found.problems:

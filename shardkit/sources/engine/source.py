@@ -13,7 +13,7 @@ from shardkit.naming import printable
 from shardkit.sources.claim import Claim, UsedFile
 from shardkit.sources.columns import IS_UNLABELLED, LISTING_SCHEMA, OBJECTS
 from shardkit.sources.engine.accounting import Accounting, check_accounts, files_and_uses
-from shardkit.sources.engine.drivers import Complete, Driver, RestPart
+from shardkit.sources.engine.drivers import Complete, Context, Driver, RestPart
 from shardkit.sources.engine.facts import LEFT_OUT, Fact, Values, with_unlabelled
 from shardkit.sources.engine.file_groups import is_glob
 from shardkit.sources.engine.images import MASKS, ImagePaths
@@ -121,9 +121,9 @@ class ReadingSource(Source):
         if isinstance(part, RestPart):
             rows = self._rest(skipped)
         else:
-            complete = self._complete()
-            tables = self.driver.object_tables(self.folder, part, complete, skipped, batch_rows)
-            rows = self.driver.rows(self.folder, part, complete, skipped) if tables is None else iter(())
+            context = Context(self.folder, skipped, self._complete())
+            tables = self.driver.object_tables(context, part, batch_rows)
+            rows = self.driver.rows(context, part) if tables is None else iter(())
             for some, table in tables or ():
                 if table is None:
                     rows = iter(some)
@@ -206,8 +206,8 @@ class ReadingSource(Source):
             if tables := tables_of_classes(self.facts):
                 yield from records_without_image(self.folder, tables, self._complete())
             return
-        mode = self.value.images.unnamed
-        if (rows := self.driver.unnamed(self.folder, mode, skipped)) is not None:
+        mode, context = self.value.images.unnamed, Context(self.folder, skipped)
+        if (rows := self.driver.unnamed(context, mode)) is not None:
             if self.is_strict:
                 accounting = Accounting(self.used, self.root)
                 for path, entry in self._files():
@@ -229,7 +229,7 @@ class ReadingSource(Source):
                 if not rejects and not self._is_unlabelled(path):
                     num += 1
                     continue
-                yield from map(with_split, self.driver.unnamed_row(path, entry, skipped, which))
+                yield from map(with_split, self.driver.unnamed_row(context, path, entry, which))
         if num:
             count_skipped(skipped, f"image{'s' * (num > 1)} that {which}", num)
 

@@ -13,7 +13,7 @@ from shardkit.naming import printable
 from shardkit.reject_reasons import NO_SPLIT
 from shardkit.sources.columns import LINE, UNMEASURED
 from shardkit.sources.engine.columns import Columns
-from shardkit.sources.engine.drivers import Complete, Driver
+from shardkit.sources.engine.drivers import Complete, Context, Driver
 from shardkit.sources.engine.facts import LEFT_OUT, Fact, OfPath, Values, once
 from shardkit.sources.engine.images import ImagePaths
 from shardkit.sources.engine.matching import ImageNames, Matching, Strip
@@ -191,15 +191,13 @@ class TableDriver(Driver):
             return [part]
         return [PiecePart(part.file, piece) for piece in self.tables.files[part.file].divided(part.piece)]
 
-    def rows(
-        self, folder: Folder, part: PiecePart, complete: Complete, skipped: dict[str, int]
-    ) -> Iterator[ListingRow]:
-        for row in self.tables.rows(folder, part.file, part.piece, skipped):
+    def rows(self, context: Context, part: PiecePart) -> Iterator[ListingRow]:
+        for row in self.tables.rows(context.folder, part.file, part.piece, context.skipped):
             if row.reason is not None:
                 yield row
                 continue
             try:
-                yield complete(row)
+                yield context.complete(row)
             except BadRecord as error:
                 line = f"{self.tables.files[part.file].name}, line {row.extra[0]}: " * (error.reason != LEFT_OUT)
                 nulls = (None,) * (len(self.fields) - 1)
