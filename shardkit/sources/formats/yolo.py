@@ -8,7 +8,6 @@ Classes are named by data.yaml, which also has the paths of each split's images,
 
 import posixpath
 import re
-from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
@@ -28,8 +27,9 @@ from shardkit.sources.formats.format import (
     number_option,
     number_problem,
 )
+from shardkit.sources.formats.tables.records import first_repeated
 from shardkit.sources.walking import file_or_folder, join, read_label_file
-from shardkit.storage import Folder, os_errors_as
+from shardkit.storage import Folder
 
 CLASS_LISTS = ("classes.txt", "obj.names", "_darknet.labels")  # the last is Roboflow's
 YAMLS = ("data.yaml", "data.yml", "dataset.yaml")
@@ -50,18 +50,10 @@ class YoloData:
 
 def read_yaml(folder: Folder, path: str) -> YoloData:
     """Read the file. All values are text, because a class may be called ``no`` or ``1.0``."""
-    url = f"{folder.url}/{path}"
-    with os_errors_as("read", url), folder.open(path) as file:
-        data: bytes = file.read(_MAX_BYTES + 1)
+    url, text = f"{folder.url}/{path}", _text_in(folder, path, "a data.yaml of YOLO")
     try:
-        if len(data) > _MAX_BYTES:
-            msg = f"{url}: the file has more than {_MAX_BYTES:,} bytes; is it YOLO's data.yaml?"
-            raise DataError(msg)
         # BaseLoader makes text, lists and mappings only; SafeLoader would turn some names into booleans.
-        loaded = yaml.load(data.decode("utf-8-sig"), Loader=yaml.BaseLoader)  # noqa: S506
-    except UnicodeDecodeError as error:
-        msg = f"{url}: byte {error.start + 1:,} is not UTF-8; save the file as UTF-8"
-        raise DataError(msg) from None
+        loaded = yaml.load(text, Loader=yaml.BaseLoader)  # noqa: S506
     except (yaml.YAMLError, RecursionError) as error:
         mark = getattr(error, "problem_mark", None)
         where = f", line {mark.line + 1}" if mark else ""
@@ -96,14 +88,12 @@ def _names(value: Any, url: str) -> tuple[tuple[int, str], ...]:
     if not pairs or not all(isinstance(name, str) for _, name in pairs):
         msg = f"{url}: `names` must be a list of the names of classes, or map their indexes to them"
         raise DataError(msg)
-    return checked_names([(index, name) for index, name in pairs], url)
+    return checked_names(pairs, url)
 
 
 def checked_names(pairs: list[tuple[int, str]], url: str) -> tuple[tuple[int, str], ...]:
     """Return the class names by index."""
-    names = [name for _, name in pairs]
-    if len(set(names)) < len(names):
-        twice = Counter(names).most_common(1)[0][0]
+    if twice := first_repeated(name for _, name in pairs):
         msg = f"{url}: two classes are called {twice!r}; give each class a different name"
         raise DataError(msg)
     return tuple((index, encodable(name)) for index, name in pairs)
@@ -120,18 +110,22 @@ def _keypoint_fields(value: Any, url: str) -> int:
     raise DataError(msg)
 
 
-def names_in(folder: Folder, path: str) -> tuple[tuple[int, str], ...]:
-    """Read class names, one per line."""
+def _text_in(folder: Folder, path: str, what: str) -> str:
     found = file_or_folder(folder, path)
     data = read_label_file(folder, path, found.num_bytes if found else 0, _MAX_BYTES)
     if isinstance(data, str):
-        msg = f"{folder.url}/{path}: {data}; expected one class name a line"
+        msg = f"{folder.url}/{path}: {data}; expected {what}"
         raise DataError(msg)
     try:
-        names = [line.strip() for line in data.decode("utf-8-sig").split("\n")]
+        return data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         msg = f"{folder.url}/{path}: byte {error.start + 1:,} is not UTF-8; save the file as UTF-8"
         raise DataError(msg) from None
+
+
+def names_in(folder: Folder, path: str) -> tuple[tuple[int, str], ...]:
+    """Read class names, one per line."""
+    names = [line.strip() for line in _text_in(folder, path, "one class name a line").split("\n")]
     while names and not names[-1]:
         names.pop()
     if not names or not all(names):
