@@ -31,31 +31,31 @@ def _parse_supervisely(image: ImageRecord, record: dict[str, Any]) -> None:
             image.attributes.setdefault("tags", []).append(encodable(name))
         elif name:
             image.attributes.setdefault(encodable(name), []).append(encodable(str(value)))
-    image.set_size(at(record, ("size", "width")), at(record, ("size", "height")))
+    image.set_size(at(record, "size.width"), at(record, "size.height"))
     for place, given in enumerate(dicts_at(record, "objects"), 1):
         kind = given.get("geometryType")
         if kind not in {"rectangle", "polygon"}:
             image.leave_out(f"objects without box ({kind})")
             continue
-        points = [list_of(one) for one in list_of(at(given, ("points", "exterior")))]
+        points = [list_of(one) for one in list_of(at(given, "points.exterior"))]
         sides = around([one[0] for one in points if one], [one[-1] for one in points if one])
         image.add(f"object {place}", given.get("classTitle"), sides)
 
 
 def _parse_frame(image: ImageRecord, record: dict[str, Any]) -> None:
     """BDD100K's first frame: a file of an image has no other."""
-    parse_bdd(image, {"name": record.get("name"), "labels": at(record, ("frames", 0, "objects"))}, None)
+    parse_bdd(image, {"name": record.get("name"), "labels": at(record, "frames.0.objects")}, None)
 
 
 # FUNSD's parts of a form have words, too, which are left out.
-_FORM = Fields((), ("form",), ("label",), Box(("box",), ""), noun="part")
-_ITEMS = Fields((), (), ("category_name",), Box(("bounding_box",), ""), noun="item", key="item")
+_FORM = Fields("", "form", "label", Box("box", ""), noun="part")
+_ITEMS = Fields("", "", "category_name", Box("bounding_box", ""), noun="item", key="item")
 _DARWIN = Fields(
-    (),
-    ("annotations",),
-    ("name",),
-    Box(("bounding_box",), "x y w h", corner_and_size),
-    (("item", "slots", 0, "width"), ("item", "slots", 0, "height")),
+    "",
+    "annotations",
+    "name",
+    Box("bounding_box", "x y w h", corner_and_size),
+    ("item.slots.0.width", "item.slots.0.height"),
     "annotation",
     without_box="annotations without bounding_box (tags, keypoints)",
 )

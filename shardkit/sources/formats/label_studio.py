@@ -53,7 +53,7 @@ def _record(task: Any, number: int) -> ImageRecord:
         return _of_results(image, number, [one for pair in given for one in _minimal_results(*pair)])
     good = [one for one in annotations if isinstance(one, dict) and one.get("was_cancelled") is not True]
     good.sort(key=lambda one: one.get("ground_truth") is not True)
-    found = [one for one in dicts_at(good, 0, "result") if isinstance(one.get("value"), dict)]
+    found = [one for one in dicts_at(good, "0.result") if isinstance(one.get("value"), dict)]
     values = ({**one["value"], **{name: one[name] for name in _OF_RESULT if name in one}} for one in found)
     names = (str(one.get("from_name", "")) for one in found)
     record = _of_results(_image(dict_of(task.get("data"))), number, [*zip(names, values, strict=True)])

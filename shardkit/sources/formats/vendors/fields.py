@@ -8,7 +8,7 @@ from typing import Any
 from shardkit.sources.formats.format import ImageRecord
 from shardkit.sources.formats.shapes import Sides, corners
 
-Way = tuple[str | int, ...]  # names and indexes that lead into a value, from the outside to the inside
+Way = str  # names and indexes that lead into a value, with points between them, such as `frames.0.objects`
 UNIT = (0, 0)  # the size of boxes in fractions of the image's sides
 
 
@@ -38,22 +38,22 @@ def list_of(value: Any) -> list[Any]:
     return list(value.values()) if isinstance(value, dict) else value if isinstance(value, list) else []
 
 
-def dicts_at(value: Any, *way: str | int) -> list[dict[str, Any]]:
+def dicts_at(value: Any, way: Way) -> list[dict[str, Any]]:
     """Return the elements of what a way leads to, each as an object."""
     return list(map(dict_of, list_of(at(value, way))))
 
 
 def at(value: Any, way: Way) -> Any:
     """Return what a way leads to; None if there is nothing."""
-    for step in way:
-        if isinstance(step, int):
-            value = value[step] if isinstance(value, list) and step < len(value) else None
+    for step in way.split(".") if way else ():
+        if isinstance(value, list):
+            value = value[int(step)] if step.isdecimal() and int(step) < len(value) else None
         else:
             value = value.get(step) if isinstance(value, dict) else None
     return value
 
 
-def text_at(value: Any, *way: str | int) -> str:
+def text_at(value: Any, way: Way) -> str:
     """Return the text that a way leads to; '' if there is none."""
     found = at(value, way)
     return found if isinstance(found, str) else ""
@@ -63,14 +63,14 @@ def text_at(value: Any, *way: str | int) -> str:
 class Box:
     """Where an object has the four numbers of its box, and what they are."""
 
-    way: Way  # the way from the object to an object or a list of four that has the numbers
-    names: str  # their names there, with blanks between them; '' for a list; a point leads into a further object
+    way: Way  # from the object to an object or a list of four that has the numbers; '' for the object itself
+    names: str  # the ways to them from there, with blanks between them; '' for a list
     sides: Callable[..., Sides | None] = corners  # function from the numbers to the sides
 
     def read(self, given: Any) -> Sides | None:
         box = at(given, self.way)
         if self.names:
-            return self.sides(*(at(box, tuple(name.split("."))) for name in self.names.split()))
+            return self.sides(*(at(box, name) for name in self.names.split()))
         return self.sides(*box) if isinstance(box, list) and len(box) == len("xyxy") else None
 
 
@@ -78,7 +78,7 @@ class Box:
 class Fields:
     """Where a record has the image and its boxes."""
 
-    image: Way  # the way to the image's path; () if the file is about the image of its name
+    image: Way  # the way to the image's path; '' if the file is about the image of its name
     objects: Way  # the way to the objects, an array or an object
     label: Way
     box: Box
@@ -91,7 +91,7 @@ class Fields:
     key: str = ""  # the beginning of the names of objects that are members of the record itself
 
     def parse(self, image: ImageRecord, record: dict[str, Any], column: str | None = None) -> None:
-        image.image = text_at(record, *self.image)
+        image.image = text_at(record, self.image)
         if self.are_fractions:
             image.size = UNIT
         elif self.size:

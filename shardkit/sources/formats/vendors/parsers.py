@@ -12,11 +12,11 @@ _LTWH = "left top width height"
 _XYWH = "x y width height"
 
 _BDD = Fields(
-    ("name",),
-    ("labels",),
-    ("category",),
-    Box(("box2d",), "x1 y1 x2 y2"),
-    (("size", "width"), ("size", "height")),
+    "name",
+    "labels",
+    "category",
+    Box("box2d", "x1 y1 x2 y2"),
+    ("size.width", "size.height"),
     "label",
     without_box="labels without box2d (lanes, areas)",
 )
@@ -62,7 +62,7 @@ def _chosen(value: Any) -> list[str]:
 
 def _via_box(kind: Any, shape: dict[str, Any]) -> Sides | None:
     if kind == "rect":
-        return Box((), _XYWH, corner_and_size).read(shape)
+        return Box("", _XYWH, corner_and_size).read(shape)
     if kind == "polygon":
         return around(list_of(shape.get("all_points_x")), list_of(shape.get("all_points_y")))
     radii = {"circle": ("r", "r"), "ellipse": ("rx", "ry")}.get(kind)
@@ -84,7 +84,7 @@ def parse_crowd_human(image: ImageRecord, record: dict[str, Any], column: str | 
         if given.get("tag") == "mask" or dict_of(given.get("extra")).get("ignore") == 1:
             image.leave_out("regions to ignore")
             continue
-        image.add(f"box {place}", given.get("tag"), Box(("fbox",), "", corner_and_size).read(given))
+        image.add(f"box {place}", given.get("tag"), Box("fbox", "", corner_and_size).read(given))
 
 
 def parse_manifest(image: ImageRecord, record: dict[str, Any], column: str | None) -> None:
@@ -103,7 +103,7 @@ def parse_manifest(image: ImageRecord, record: dict[str, Any], column: str | Non
             image.attributes[name] = [encodable(str(classes.get(str(one), one))) for one in value]
 
 
-_OF_JOB = Box((), _LTWH, corner_and_size)
+_OF_JOB = Box("", _LTWH, corner_and_size)
 
 
 def _add_job(image: ImageRecord, value: dict[str, Any], classes: dict[str, Any]) -> None:
@@ -125,8 +125,8 @@ def parse_mot(image: ImageRecord, record: dict[str, Any], column: str | None) ->
             image.add(f"row {place} of the frame", name, corner_and_size(left, top, width, height))
 
 
-CREATEML = Fields(("image",), ("annotations",), ("label",), Box(("coordinates",), _XYWH, centre_and_size), noun="box")
-EDGE_IMPULSE = Fields(("path",), ("boundingBoxes",), ("label",), Box((), _XYWH, corner_and_size), noun="box")
+CREATEML = Fields("image", "annotations", "label", Box("coordinates", _XYWH, centre_and_size), noun="box")
+EDGE_IMPULSE = Fields("path", "boundingBoxes", "label", Box("", _XYWH, corner_and_size), noun="box")
 
 
 def parse_dataturks(image: ImageRecord, record: dict[str, Any], column: str | None) -> None:
@@ -142,10 +142,10 @@ def _around(points: Sequence[dict[str, Any]]) -> Sides | None:
 
 
 _VERTEX = Fields(
-    ("imageGcsUri",),
-    ("boundingBoxAnnotations",),
-    ("displayName",),
-    Box((), "xMin yMin xMax yMax"),
+    "imageGcsUri",
+    "boundingBoxAnnotations",
+    "displayName",
+    Box("", "xMin yMin xMax yMax"),
     noun="box",
     are_fractions=True,
 )
@@ -154,7 +154,8 @@ _VERTEX = Fields(
 def parse_vertex(image: ImageRecord, record: dict[str, Any], column: str | None) -> None:
     """Vertex AI's lines: boxes in fractions of the image's sides, or classes of the image."""
     _VERTEX.parse(image, record, column)
-    image.split = text_at(record, "dataItemResourceLabels", "aiplatform.googleapis.com/ml_use")
+    split = dict_of(record.get("dataItemResourceLabels")).get("aiplatform.googleapis.com/ml_use")
+    image.split = split if isinstance(split, str) else ""
     for name in ("classificationAnnotation", "classificationAnnotations"):  # one class, several
         given = record.get(name)
         found = [given] if isinstance(given, dict) else list_of(given)
@@ -162,9 +163,7 @@ def parse_vertex(image: ImageRecord, record: dict[str, Any], column: str | None)
             image.attributes[name] = labels
 
 
-_CUSTOM_VISION = Fields(
-    ("id",), ("regions",), ("tagName",), Box((), _LTWH, corner_and_size), noun="region", are_fractions=True
-)
+_CUSTOM_VISION = Fields("id", "regions", "tagName", Box("", _LTWH, corner_and_size), noun="region", are_fractions=True)
 
 
 def parse_custom_vision(image: ImageRecord, record: dict[str, Any], column: str | None) -> None:
@@ -187,17 +186,15 @@ def parse_hugging_face(
         lists = {name: list_of(values) for name, values in objects.items()}
         longest = max(map(len, lists.values()), default=0)
         objects = [{name: values[i] for name, values in lists.items() if i < len(values)} for i in range(longest)]
-    box = Box(("bbox",), "", sides)
+    box = Box("bbox", "", sides)
     for place, given in enumerate(map(dict_of, list_of(objects)), 1):
         label = next((given[name] for name in _OF_OBJECTS if name in given), ONE_CLASS)
         image.add(f"object {place}", label, box.read(given))
 
 
-_FRACTIONS = Box(("bounding_box",), "", corner_and_size)
-_PIXELS = Box(("bounding_box",), "left top width height", corner_and_size)
-_AUTOML = Fields(
-    ("image_url",), ("label",), ("label",), Box((), "topX topY bottomX bottomY"), noun="box", are_fractions=True
-)
+_FRACTIONS = Box("bounding_box", "", corner_and_size)
+_PIXELS = Box("bounding_box", "left top width height", corner_and_size)
+_AUTOML = Fields("image_url", "label", "label", Box("", "topX topY bottomX bottomY"), noun="box", are_fractions=True)
 
 
 def parse_fiftyone(image: ImageRecord, record: dict[str, Any], column: str | None) -> None:
@@ -236,8 +233,8 @@ def parse_automl(image: ImageRecord, record: dict[str, Any], column: str | None)
 
 def parse_labelbox(image: ImageRecord, record: dict[str, Any], column: str | None) -> None:
     """Labelbox's data row: boxes and polygons in pixels, or answers to questions about the image."""
-    image.image = text_at(record, "data_row", "external_id") or text_at(record, "data_row", "global_key")
-    image.set_size(at(record, ("media_attributes", "width")), at(record, ("media_attributes", "height")))
+    image.image = text_at(record, "data_row.external_id") or text_at(record, "data_row.global_key")
+    image.set_size(at(record, "media_attributes.width"), at(record, "media_attributes.height"))
     projects = list_of(record.get("projects"))
     labels = [one for project in projects for one in dicts_at(project, "labels")]
     if len(labels) != 1:
