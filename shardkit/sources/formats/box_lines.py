@@ -50,7 +50,7 @@ _CLASSES = (
     *("pedestrian", "people", "bicycle", "car", "van", "truck", "tricycle", "awning-tricycle", "bus", "motor"),
     "others",
 )
-_VISDRONE_FIELDS = 8
+_VISDRONE_FIELDS = (8,)
 _NUM_CORNERS = 8  # numbers of four corners
 _DOTA_FIELDS = (9, 10)  # without or with the difficulty
 _DOTA_HEADER = ("imagesource", "gsd")
@@ -59,18 +59,23 @@ _NUMBERS = re.compile(r"[-+.,0-9\s]*")
 # Classes of WIDER Person by number, from 1; None for regions to ignore.
 _PEOPLE = ("pedestrians", "riders", "partially-visible persons", None, "crowd")
 _DONT_CARE = "DontCare"  # regions without labels, not objects; TFDS leaves them out too
-_KITTI_FIELDS = (15, 16)
+_KITTI_FIELDS = (16, 15)  # with and without a score
+
+
+def _fields(line: str, separator: str | None, widths: Sequence[int], numbers: slice, what: str) -> list[str] | str:
+    """Return the fields of a line, or why it has others than it should."""
+    fields = [one.strip() for one in line.split(separator)]
+    if len(fields) not in widths:
+        return f"{counted(len(fields), 'field')}, where {what} has {widths[-1]}"
+    return number_problem(fields[numbers]) or fields
 
 
 def _kitti(line: str, record: ImageRecord, options: Options) -> Object | str | None:
-    fields = line.split()
-    if fields[0] == _DONT_CARE:
+    if line.split(maxsplit=1)[0] == _DONT_CARE:
         record.leave_out("DontCare regions")
         return None
-    if len(fields) not in _KITTI_FIELDS:
-        return f"{counted(len(fields), 'field')}, where an object has {_KITTI_FIELDS[0]}"
-    if problem := number_problem(fields[1:]):
-        return problem
+    if isinstance(fields := _fields(line, None, _KITTI_FIELDS, slice(1, None), "an object"), str):
+        return fields
     truncated, occluded, alpha, left, top, right, bottom = map(float, fields[1:8])
     return {
         "bbox": [top, left, bottom, right],
@@ -82,16 +87,13 @@ def _kitti(line: str, record: ImageRecord, options: Options) -> Object | str | N
 
 
 def _are_kitti(lines: Sequence[str]) -> bool:
-    fields = lines[0].split()
-    return len(fields) in _KITTI_FIELDS and not NUMBER.fullmatch(fields[0]) and all(map(NUMBER.fullmatch, fields[1:]))
+    fields = _fields(lines[0], None, _KITTI_FIELDS, slice(1, None), "")
+    return not isinstance(fields, str) and not NUMBER.fullmatch(fields[0])
 
 
 def _visdrone(line: str, record: ImageRecord, options: Options) -> Object | str | None:
-    fields = line.rstrip(",").split(",")
-    if len(fields) != _VISDRONE_FIELDS:
-        return f"{counted(len(fields), 'field')}, where an object has {_VISDRONE_FIELDS}"
-    if problem := number_problem(map(str.strip, fields)):
-        return problem
+    if isinstance(fields := _fields(line.rstrip(","), ",", _VISDRONE_FIELDS, slice(None), "an object"), str):
+        return fields
     left, top, width, height, score, category = map(float, fields[:6])
     if score == 0 or category == 0:
         record.leave_out("regions to ignore")
@@ -102,13 +104,10 @@ def _visdrone(line: str, record: ImageRecord, options: Options) -> Object | str 
 
 
 def _dota(line: str, record: ImageRecord, options: Options) -> Object | str | None:
-    fields = line.split()
     if line.partition(":")[0].lower() in _DOTA_HEADER:
         return None
-    if len(fields) not in _DOTA_FIELDS:
-        return f"{counted(len(fields), 'field')}, where an object has {_DOTA_FIELDS[-1]}"
-    if problem := number_problem(fields[:_NUM_CORNERS]):
-        return problem
+    if isinstance(fields := _fields(line, None, _DOTA_FIELDS, slice(_NUM_CORNERS), "an object"), str):
+        return fields
     return {"bbox": _around(fields), "label_name": encodable(fields[_NUM_CORNERS])}
 
 
@@ -171,18 +170,13 @@ def _are_wider_person(lines: Sequence[str]) -> bool:
 
 
 def _are_visdrone(lines: Sequence[str]) -> bool:
-    fields = lines[0].rstrip(",").split(",")
-    return len(fields) == _VISDRONE_FIELDS and all(NUMBER.fullmatch(one.strip()) for one in fields)
+    return not isinstance(_fields(lines[0].rstrip(","), ",", _VISDRONE_FIELDS, slice(None), ""), str)
 
 
 def _are_dota(lines: Sequence[str]) -> bool:
-    line, fields = lines[0], lines[0].split()
+    line, fields = lines[0], _fields(lines[0], None, _DOTA_FIELDS, slice(_NUM_CORNERS), "")
     is_header = line.partition(":")[0].lower() in _DOTA_HEADER and ":" in line
-    return is_header or (
-        len(fields) in _DOTA_FIELDS
-        and all(map(NUMBER.fullmatch, fields[:_NUM_CORNERS]))
-        and not NUMBER.fullmatch(fields[_NUM_CORNERS])
-    )
+    return is_header or (not isinstance(fields, str) and not NUMBER.fullmatch(fields[_NUM_CORNERS]))
 
 
 KITTI = line_format(
