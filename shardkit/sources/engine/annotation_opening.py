@@ -63,9 +63,7 @@ def _complete(at: Binding, origin: Annotation, files: Sequence[NamingFile]) -> A
         return origin
     way = ways.pop()
     if way is None:
-        first = files[0].paths.place
-        bases = {file.path: file.paths.place for file in files if file.paths.place != first}
-        complete = replace(origin, match="path", images=first, bases=bases)
+        complete = origin.placed({file.path: file.paths.place for file in files}, "path")
     else:
         complete = replace(origin, match=way.match, fold=way.fold, images=way.base)
     at.complete(origin, complete)
@@ -225,9 +223,7 @@ def _with_images(
         bases[one] = str(next(iter(found)))
     if len({*bases.values()}) < len(bases):
         return replace(origin, match="end")  # the images of one folder are those of several kinds of files
-    first = next(iter(bases.values()))
-    others = {one: base for one, base in bases.items() if base != first}
-    return replace(origin, match="path", images=first, bases=others)
+    return origin.placed(bases, "path")
 
 
 def _with_names(
@@ -248,11 +244,7 @@ def _with_names(
         return named, origin
     found, num_keypoints = read_class_file(at.tree, path)
     if classes and found != named:
-        msg = (
-            f"{join(at.tree.url, path)}: it names other classes ({', '.join(map(printable, found.values()))}) "
-            f"than the reading ({', '.join(map(printable, classes))}); make them agree"
-        )
-        raise DataError(msg)
+        raise at.other_classes(path, found.values())
     options = {**origin.options, **({_KEYPOINTS: str(num_keypoints)} if num_keypoints else {})}
     if [*found] != [*range(len(found))]:
         options[_NUMBERS] = " ".join(map(str, found))

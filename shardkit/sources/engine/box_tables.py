@@ -16,6 +16,7 @@ import pyarrow as pa
 
 from shardkit.errors import CallError, DataError
 from shardkit.naming import printable
+from shardkit.options.values import Match
 from shardkit.sources.columns import UNMEASURED
 from shardkit.sources.engine.drivers import Context
 from shardkit.sources.engine.images import Binding
@@ -191,14 +192,9 @@ def box_table_driver(at: Binding, origin: Annotation, paths: Sequence[str]) -> B
     tables = tuple(table for table, _ in opened)
     complete = origin
     if "unit" not in each[0]:
-        by_name = any(table.paths.by_name for table in tables)
-        complete = replace(
-            origin,
-            images=tables[0].paths.place,
-            bases={one.file.path: one.paths.place for one in tables if one.paths.place != tables[0].paths.place},
-            match="end" if by_name else "path",
-            options=options_of_tables([options for _, options in opened]),
-        )
+        match: Match = "end" if any(table.paths.by_name for table in tables) else "path"
+        placed = origin.placed({one.file.path: one.paths.place for one in tables}, match)
+        complete = replace(placed, options=options_of_tables([options for _, options in opened]))
     gives_splits = at.reading.split is None and any(table.columns.split is not None for table in tables)
     at.complete(origin, complete)
     at.reading = replace(at.reading, split=complete) if gives_splits else at.reading

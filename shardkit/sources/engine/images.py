@@ -6,6 +6,7 @@ from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass
 from functools import cache
 
+from shardkit.errors import DataError
 from shardkit.naming import IMAGE_ENDINGS, printable
 from shardkit.sources.filtered_folder import IgnoreGlob
 from shardkit.sources.listing import count_skipped, unicode_problem
@@ -240,3 +241,10 @@ class Binding:
 
     def complete(self, old: Annotation, new: Annotation) -> None:
         self.reading = self.reading.mapped(lambda one: new if one == old else one)
+
+    def other_classes(self, path: str, names: Iterable[str]) -> DataError:
+        """Return the error for a file that names other classes than the reading."""
+        found, known = (", ".join(map(printable, some)) for some in (names, self.reading.classes))
+        return DataError(
+            f"{self.tree.url}/{path}: it names other classes ({found}) than the reading ({known}); make them agree"
+        )

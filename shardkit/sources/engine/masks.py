@@ -108,11 +108,7 @@ def open_masks(at: Binding) -> Fact:
 def _classes_of(at: Binding, path: str, first: Sequence[str]) -> tuple[tuple[str, ...], str]:
     of_file = read_palette(at.tree, path)
     if at.reading.classes not in {(), of_file.names}:
-        msg = (
-            f"{at.tree.url}/{path}: it names other classes ({', '.join(map(printable, of_file.names))}) than "
-            f"the reading ({', '.join(map(printable, at.reading.classes))}); make them agree"
-        )
-        raise DataError(msg)
+        raise at.other_classes(path, of_file.names)
     greatest = greatest_number(at.folder, first, "") if of_file.is_counted else -1
     if greatest >= len(of_file.names):
         msg = (

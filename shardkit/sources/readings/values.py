@@ -114,6 +114,12 @@ class Annotation:
     # Further settings, by the names that the format gives them
     options: Mapping[str, str] = field(default_factory=dict)
 
+    def placed(self, places: Mapping[str, str], match: Match) -> "Annotation":
+        """Return the same with the folder that the names of images in each file start at, and how they name them."""
+        first = next(iter(places.values()))
+        bases = {path: place for path, place in places.items() if place != first}
+        return replace(self, match=match, images=first, bases=bases)
+
 
 @dataclass(frozen=True, slots=True)
 class Paired:
