@@ -12,7 +12,7 @@ from functools import partial
 from shardkit import software
 from shardkit.archives.mounted_folder import MountedFolder
 from shardkit.errors import MachineError
-from shardkit.sources.visibility import FolderView, seen_again, unfiltered, view_folder
+from shardkit.sources.hosts import FolderView, seen_again, unfiltered, view_folder
 from shardkit.storage import Folder
 
 # Digests of what an encoder writes: without the version of a library there is nothing to install.

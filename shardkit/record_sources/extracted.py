@@ -33,12 +33,12 @@ from shardkit.sources.columns import (
     PATH,
     UNMEASURED,
 )
-from shardkit.sources.context import Opening
 from shardkit.sources.formats.column_names import split_of_text
 from shardkit.sources.formats.tables.json_files import JsonTable
 from shardkit.sources.formats.tables.records import Record, TablePart
 from shardkit.sources.formats.tables.values import shown
 from shardkit.sources.listing import BadRecord, Listing, ListingRow, Source, batched
+from shardkit.sources.options import Opening
 from shardkit.sources.walking import file_or_folder
 from shardkit.storage import Folder, os_errors_as
 

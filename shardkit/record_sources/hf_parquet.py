@@ -24,12 +24,12 @@ from shardkit.naming import WORK_FOLDER, split_of_folder, split_of_path
 from shardkit.record_sources.hf_parquet_columns import has_embedded_images, image_column, is_binary
 from shardkit.reject_reasons import BAD_LINE, MISSING
 from shardkit.sources.columns import LISTING_SCHEMA, OFFSET, PATH
-from shardkit.sources.context import Opening
 from shardkit.sources.engine.columns import AnnotationReader, Columns
 from shardkit.sources.engine.labels.kinds import ReadAll
 from shardkit.sources.formats.tables.parquet_files import ParquetFile, open_parquet
 from shardkit.sources.formats.tables.records import PREFIX_RECORDS, Record
 from shardkit.sources.listing import BadRecord, Listing, ListingRow, Source, batched, count_skipped, unicode_problem
+from shardkit.sources.options import Opening
 from shardkit.sources.recognising.tables.roles import find_other_columns
 from shardkit.sources.walking import children, join
 from shardkit.storage import COPY_BYTES, Folder, os_errors_as

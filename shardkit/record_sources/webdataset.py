@@ -34,8 +34,6 @@ from shardkit.record_sources.webdataset_samples import (
 from shardkit.refusals import RefusalError
 from shardkit.reject_reasons import BAD_ANNOTATION, BAD_NAME, MISSING, TRUNCATED
 from shardkit.sources.columns import LABEL_NAMES, LISTING_SCHEMA, OFFSET, PATH
-from shardkit.sources.context import Opening
-from shardkit.sources.file_names import encodable_path, ending
 from shardkit.sources.listing import (
     BadRecord,
     Listing,
@@ -47,7 +45,8 @@ from shardkit.sources.listing import (
     rejected_row,
     unicode_problem,
 )
-from shardkit.sources.walking import children, folders_in, join
+from shardkit.sources.options import Opening
+from shardkit.sources.walking import children, encodable_path, ending, folders_in, join
 from shardkit.storage import Entry, Folder, os_errors_as
 
 _COMPRESSED = (*COMPRESSED_TARS, ".tar.zst")

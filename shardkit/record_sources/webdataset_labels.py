@@ -13,7 +13,7 @@ from typing import Any, BinaryIO
 from shardkit.archives.tar_members import TarMember
 from shardkit.naming import printable
 from shardkit.reject_reasons import BAD_LABEL, NO_LABEL
-from shardkit.sources.formats.record import encodable
+from shardkit.sources.formats.format import encodable
 from shardkit.sources.listing import BadRecord
 
 TEXT_SUFFIXES = ("cls", "cls.txt", "label", "label.txt")  # the first that exists counts

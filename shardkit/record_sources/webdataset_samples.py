@@ -18,8 +18,8 @@ from shardkit.archives.unpacking import COMPRESSED_TARS, head_of_tar
 from shardkit.errors import SourceChangedError
 from shardkit.naming import IMAGE_ENDINGS
 from shardkit.record_sources.webdataset_labels import SUFFIXES, LabelReader
-from shardkit.sources.file_names import ending, is_ignored
-from shardkit.sources.visibility import seen_again, unfiltered
+from shardkit.sources.hosts import seen_again, unfiltered
+from shardkit.sources.walking import ending, is_ignored
 from shardkit.storage import Entry, Folder, LocalFolder, os_errors_as
 
 _HEAD_BYTES = 4 << 20  # 4 MiB of a compressed .tar, unpacked

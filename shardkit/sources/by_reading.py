@@ -13,21 +13,18 @@ from shardkit.naming import printable
 from shardkit.options.call import Change
 from shardkit.options.words import words_of
 from shardkit.refusals import RefusalError, RefusedDataError
-from shardkit.sources.context import Opening
 from shardkit.sources.engine.accounting import UNEXPLAINED
 from shardkit.sources.engine.opening import open_reading
-from shardkit.sources.file_names import ending
-from shardkit.sources.ignoring.filtered_folder import FilteredFolder, IgnoreGlob
-from shardkit.sources.ignoring.ignoring_source import IgnoringSource
+from shardkit.sources.filtered_folder import FilteredFolder, IgnoreGlob
+from shardkit.sources.left_out import IgnoringSource, WithoutRepeatedBoxes
 from shardkit.sources.listing import Listing, Source
-from shardkit.sources.options import Remembered, SourceOptions
+from shardkit.sources.options import Opening, Remembered, SourceOptions
 from shardkit.sources.readings.given import is_said_by, options_saying
-from shardkit.sources.readings.paths import renamed
-from shardkit.sources.readings.values import DETECTED, PathPart, Reading, files_of
+from shardkit.sources.readings.values import DETECTED, PathPart, Reading, files_of, renamed
 from shardkit.sources.recognising.archives_in_folders import only_archive, with_archives
 from shardkit.sources.recognising.several_sources import mount_sources, named_source, no_source
 from shardkit.sources.recognising.wrapped_source import WrappedSource, with_archive_problems
-from shardkit.sources.repeated_boxes import WithoutRepeatedBoxes
+from shardkit.sources.walking import ending
 from shardkit.storage import Folder, open_folder, os_errors_as
 
 

@@ -30,7 +30,6 @@ class Claim:
 
     @property
     def may_lose_labels(self) -> bool:
-        """Whether the source is read without a file that may hold labels."""
         return not self.is_used and self.gives in {"labels", "unknown"}
 
     @property

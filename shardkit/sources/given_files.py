@@ -10,7 +10,7 @@ from shardkit.naming import IMAGE_ENDINGS
 from shardkit.options.call import Change
 from shardkit.options.words import named
 from shardkit.refusals import RefusalError
-from shardkit.sources.file_names import ending
+from shardkit.sources.walking import ending
 from shardkit.storage import open_folder
 
 _PATTERN = re.compile(r"[*?\[{]")

@@ -116,7 +116,6 @@ class _Reader:
         self.step()
 
     def elements(self) -> Iterator[Any]:
-        """Yield the elements of the array that begins here."""
         self.step()
         while self.peek() != "]":
             yield self.value()

@@ -12,8 +12,8 @@ from shardkit.errors import DataError, ShardkitError
 from shardkit.reject_reasons import BAD_NAME
 from shardkit.sources.claim import Claim, UsedFile
 from shardkit.sources.columns import LISTING_SCHEMA, MAX_OBJECTS, OBJECTS
-from shardkit.sources.file_names import encodable_path
 from shardkit.sources.readings.values import Reading
+from shardkit.sources.walking import encodable_path
 from shardkit.storage import Entry, Folder
 
 NO_ANNOTATION = "no annotation: "  # begins the message of a rejected image that may be an example without objects
@@ -21,15 +21,11 @@ NEGATIVES = "images without annotation are examples without objects"  # counted 
 
 
 class BadRecord(ValueError):  # noqa: N818 - it describes the data, not a failure of the program
-    """A record that gives no example.
-
-    Attributes:
-        reason: A code of shardkit.reject_reasons; the error's text is a sentence without the record's key.
-    """
+    """A record that gives no example; the text is a sentence without the record's key."""
 
     def __init__(self, reason: str, message: str) -> None:
         super().__init__(message)
-        self.reason = reason
+        self.reason = reason  # a code of shardkit.reject_reasons
 
 
 class RecordProblem(NamedTuple):
@@ -82,7 +78,6 @@ class Listing:
         return pa.Table.from_arrays(arrays, schema=self.schema)
 
     def add(self, skipped: Mapping[str, int], classes: Iterable[tuple[int, str]]) -> None:
-        """Add what another listing says besides its rows."""
         for kind, count in skipped.items():
             self.skipped[kind] = self.skipped.get(kind, 0) + count
         for number, name in classes:
@@ -97,11 +92,7 @@ def batched(
 ) -> Iterator[Listing]:
     """Yield the rows in batches of at most `batch_rows`, and fewer if they have MAX_OBJECTS objects or more.
 
-    Args:
-        schema: Schema of the rows.
-        rows: The rows; the iterator may add to `skipped`.
-        batch_rows: Maximum number of rows of a batch.
-        skipped: Counts of skipped files, read when all rows are read; the last batch holds them.
+    The last batch holds `skipped`, to which `rows` may add while they are read.
     """
     at = schema.get_field_index(OBJECTS) - len(LISTING_SCHEMA)
     remaining = iter(rows)
@@ -147,11 +138,7 @@ class Source(abc.ABC):
         return None
 
     def check_classes(self, classes: Mapping[int, str]) -> None:
-        """Check the class names by number that all listings together gave.
-
-        Raises:
-            DataError: They contradict each other.
-        """
+        """Raise DataError if the class names by number that all listings together gave contradict each other."""
         del classes
 
     @property
@@ -203,11 +190,7 @@ class Source(abc.ABC):
         return None
 
     def check_accounts(self, skipped: Mapping[str, int]) -> None:
-        """Check that every file is accounted for, by the counts of all listings.
-
-        Raises:
-            DataError: Some are not, and the user has said how the source is read.
-        """
+        """Raise DataError if the user has said how the source is read, and that leaves files over, by their counts."""
         del skipped
 
     def misfit(self, error: ShardkitError) -> ShardkitError:
@@ -227,12 +210,7 @@ class Source(abc.ABC):
         """Raise SourceChangedError if the source was replaced since it was opened, and writing cannot find it."""
 
     def withdrawn(self) -> pa.Table | None:
-        """Return the hashes of examples that stay out of the new dataset, see dataset.withdrawn; None without any.
-
-        Raises:
-            DataError: A list of a dataset is damaged.
-            MachineError: A dataset cannot be read.
-        """
+        """Return the hashes of examples that stay out of the new dataset, see dataset.withdrawn; None without any."""
         return None
 
     def listed_folders(self, part: Any) -> Sequence[str]:
@@ -252,9 +230,6 @@ class Source(abc.ABC):
         """Return smaller parts that list what a part lists, in its order; the part itself if it stays whole.
 
         The driver calls it if several processes list the source; it may read the part's file once.
-
-        Raises:
-            MachineError: The disk or the network failed.
         """
         return [part]
 

@@ -12,8 +12,7 @@ from shardkit.images import BadImage, check_mask
 from shardkit.images.masks import BLACK_AND_WHITE
 from shardkit.images.pillow import decoding, detect_format, open_image
 from shardkit.naming import IMAGE_ENDINGS
-from shardkit.sources.file_names import ending
-from shardkit.sources.walking import children, join, read_sample
+from shardkit.sources.walking import children, ending, join, read_sample
 from shardkit.storage import Folder
 
 if TYPE_CHECKING:
@@ -24,7 +23,6 @@ _MAX_BYTES = 64 << 20  # of a file that is looked at
 _MAX_COLOURS = 64  # of a mask; photographs have more
 _MIN_PIXELS = 4  # for each colour, on average
 _MAX_PIXELS = 1 << 18  # that colours are counted in
-_MIN_SHARE = 0.01  # of the pixels that have a value: less are smooth borders
 _MAX_DEPTH = 3  # levels of folders that are searched for files
 _LARGE = frozenset({"L", "LA", "RGB", "RGBA", "I", "I;16"})  # modes in which white is the greatest number
 

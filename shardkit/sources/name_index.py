@@ -12,9 +12,8 @@ from collections.abc import Iterable, Sequence
 
 from shardkit.naming import IMAGE_ENDINGS, printable
 from shardkit.reject_reasons import BAD_PATH
-from shardkit.sources.file_names import ending, stem_of
 from shardkit.sources.listing import BadRecord, unicode_problem
-from shardkit.sources.walking import files_below
+from shardkit.sources.walking import ending, files_below, stem_of
 from shardkit.storage import Folder
 
 _DRIVE = re.compile(r"^[A-Za-z]:/")
@@ -108,7 +107,6 @@ class NameIndex:
         self._by_stem: dict[str, tuple[str, ...]] | None = None
 
     def find(self, text: str) -> str | None:
-        """Return the path of the image that a text means; None if there is none."""
         best = self.find_all(text)
         if len(best) > 1:
             shown = repr(printable(text[:_SHOWN]))
@@ -141,12 +139,7 @@ class NameIndex:
         found = nearest([*by_stem, *(self.find_all(said) if said else ())], path)
         return [one for one in found if one in by_stem] or found
 
-    def folders(self) -> set[str]:
-        paths = itertools.chain.from_iterable(self._names().values())
-        return {posixpath.basename(posixpath.dirname(path)) for path in paths}
-
     def key(self, text: object) -> str:
-        """Return the path of the image that a text means."""
         if not isinstance(text, str) or not text.strip("/\\ "):
             msg = "the path of the image is missing"
             raise BadRecord(BAD_PATH, msg)

@@ -16,13 +16,11 @@ from shardkit.record_sources.tfrecord.files import place_together
 from shardkit.record_sources.webdataset import holds_samples, is_tar
 from shardkit.refusals import RefusalError, RefusedDataError, UnrecognisedError
 from shardkit.sources.by_reading import open_by_reading
-from shardkit.sources.context import Opening
 from shardkit.sources.engine.source import ReadingSource
-from shardkit.sources.file_names import ending
-from shardkit.sources.ignoring.filtered_folder import FilteredFolder, IgnoreGlob
-from shardkit.sources.ignoring.ignoring_source import IgnoringSource
+from shardkit.sources.filtered_folder import FilteredFolder, IgnoreGlob
+from shardkit.sources.left_out import IgnoringSource, WithoutRepeatedBoxes
 from shardkit.sources.listing import Source, below
-from shardkit.sources.options import SourceOptions
+from shardkit.sources.options import Opening, SourceOptions
 from shardkit.sources.proving.asking import question, with_offers
 from shardkit.sources.proving.evidence import Evidence
 from shardkit.sources.proving.proof import doubts
@@ -43,8 +41,7 @@ from shardkit.sources.recognising.several_sources import (
 from shardkit.sources.recognising.unmarked_folders import open_unmarked_folder
 from shardkit.sources.recognising.unmarked_tables import IsReadWithout
 from shardkit.sources.recognising.wrapped_source import NotedSource, from_top, innermost, with_archive_problems
-from shardkit.sources.repeated_boxes import WithoutRepeatedBoxes
-from shardkit.sources.walking import children, join, listing_once
+from shardkit.sources.walking import children, ending, join, listing_once
 from shardkit.storage import Folder, open_folder, os_errors_as
 
 _OF_PACKED = {"extracted", "hf-parquet", "tfrecord", "webdataset"}  # layouts without archives of trees
@@ -60,20 +57,10 @@ def open_source(
     work: Folder | None = None,
     tell: Callable[[str], None] = lambda _: None,
 ) -> Source:
-    """Detect the layout of a source and open it.
+    """Detect the layout of a source and open it: a folder, table, list, label file or archive.
 
-    Args:
-        url: A folder, table, list, label file or archive; local, s3:// or gs://. `options` has further ones; each may
-            be ``SPLIT=PATH``.
-        options: Options of the source.
-        output: The output folder, which is not listed if it is inside the source.
-        work: Folder for images that listing has to unpack; required for Parquet files that contain images.
-        tell: Function that tells the user about an archive that takes a while to unpack.
-
-    Raises:
-        CallError: The source does not exist, or the options do not fit the layout.
-        DataError: The source has nothing that shardkit can read.
-        MachineError: The disk or the network failed.
+    `output` is not listed if it is inside the source, `work` holds images that listing has to unpack, and `tell` tells
+    the user about an archive that takes a while.
     """
     if options.reading is not None:
         return open_by_reading(url, options, options.reading, output, work, tell)

@@ -8,14 +8,14 @@ import hashlib
 from array import array
 from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass, field
+from itertools import compress
 
 import numpy as np
 import numpy.typing as npt
 
 from shardkit.naming import IMAGE_ENDINGS, printable
-from shardkit.sources.file_names import ending
-from shardkit.sources.walking import ancestors, are_of_dataset, children, join, list_if_allowed, parent_of
-from shardkit.storage import Folder
+from shardkit.sources.walking import ancestors, are_of_dataset, children, ending, join, list_if_allowed, parent_of
+from shardkit.storage import Entry, Folder
 
 FOLDERS_SHOWN = 8  # folders that are counted on their own; the others are counted together
 
@@ -109,9 +109,6 @@ class NamedImages(Collection[str]):
     def contain(self, keys: Iterable[str]) -> npt.NDArray[np.bool_]:
         return _are_in(self.hashes, keys)
 
-    def count_others(self, keys: Iterable[str]) -> int:
-        return int((~self.contain(keys)).sum())
-
     def __iter__(self) -> Iterator[str]:
         return iter(self._one_of_folder.values())
 
@@ -134,20 +131,15 @@ class SharedImages:
         return len(self._hashes)
 
 
-def count_unnamed(folder: Folder, keys: Iterable[str]) -> int:
-    """Return the number of images in the keys' folders that have none of these keys.
+def images_near(folder: Folder, named: NamedImages) -> Iterator[tuple[str, Entry]]:
+    """Yield the images in the folders of named ones that are not named themselves.
 
-    Every folder is listed once; other folders are not listed. A folder that may be read but not listed counts 0.
+    Every folder is listed once; other folders are not listed. A folder that may be read but not listed gives none.
     """
-    named = NamedImages(keys)
-    return sum(
-        named.count_others(
-            join(path, entry.name)
-            for entry in list_if_allowed(folder, path)
-            if not entry.is_folder and ending(entry.name) in IMAGE_ENDINGS
-        )
-        for path in map(parent_of, named)
-    )
+    for place in sorted(set(map(parent_of, named))):
+        entries = (one for one in list_if_allowed(folder, place) if not one.is_folder)
+        images = [(join(place, one.name), one) for one in entries if ending(one.name) in IMAGE_ENDINGS]
+        yield from compress(images, ~named.contain(key for key, _ in images))
 
 
 def _are_in(hashes: npt.NDArray[np.uint64], keys: Iterable[str]) -> npt.NDArray[np.bool_]:

@@ -1,15 +1,51 @@
-"""Walk the folders of a source, for layouts that pair images with label files by name."""
+"""Walk the folders of a source, and tell files by their names."""
 
 import contextlib
 import errno
+import os
+import posixpath
 import re
 from collections.abc import Collection, Iterable, Iterator
 from contextvars import ContextVar
 
 from shardkit.errors import DataError, MachineError, MemberError, SpecialFileError
 from shardkit.naming import DATASET_FILES, IMAGE_ENDINGS
-from shardkit.sources.file_names import ending, is_ignored
 from shardkit.storage import Entry, Folder, is_of_machine, os_errors_as, unreadable
+
+_JUNK = frozenset(
+    {
+        *("thumbs.db", "desktop.ini", "__macosx", "icon\r", "@eadir", "#recycle", "$recycle.bin"),
+        *("venv", "site-packages", "node_modules", "__pycache__"),  # they hold pictures, too
+    }
+)
+
+
+def is_ignored(name: str) -> bool:
+    """Return whether a file or folder is one that operating systems and tools leave behind, and not data."""
+    return name.startswith(".") or name.lower() in _JUNK
+
+
+def ending(name: str) -> str:
+    """Return the lower-case ending of a file name with its dot; '(none)' if the name has none."""
+    kind = os.path.splitext(name)[1].lower()
+    return encodable_path(kind) or "(none)"  # it is printed, and stored in the manifest
+
+
+def stem_of(path: str) -> str:
+    """Return the name of a file without its ending."""
+    return posixpath.splitext(posixpath.basename(path))[0]
+
+
+def encodable_path(path: str) -> str:
+    """Return a path that can be stored in a table: bytes that are not UTF-8 are escaped."""
+    if path.isascii():
+        return path
+    try:
+        path.encode()
+    except UnicodeEncodeError:
+        return path.encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace")
+    return path
+
 
 HEAD_BYTES = 1 << 16  # 64 KiB: in JSON the arrays of a format begin there; images in the file follow
 MIN_SLICE = 2_000  # label files: reading fewer takes less time than starting a worker for them
@@ -28,7 +64,6 @@ class _Kept:
         self.datasets: dict[tuple[int, str], tuple[Folder, bool]] = {}  # what `is_dataset` has found
 
     def find(self, folder: Folder, path: str) -> list[Entry] | None:
-        """Return a folder's entries; None if they are not kept."""
         found = self._entries.pop((id(folder), path), None)
         if found is None:
             return None

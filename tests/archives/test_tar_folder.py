@@ -6,7 +6,7 @@ import pytest
 
 from shardkit.archives.tar_folder import TarFolder
 from shardkit.errors import CallError, DataError, SourceChangedError
-from shardkit.sources.context import Opening
+from shardkit.sources.options import Opening
 from shardkit.sources.recognising.folders.class_folders import open_class_folders
 from shardkit.sources.recognising.only_folders import top_of
 from shardkit.sources.recognising.wrapped_source import with_archive_problems

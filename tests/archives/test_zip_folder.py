@@ -14,7 +14,7 @@ from shardkit.archives import zip_folder
 from shardkit.archives.zip_folder import ZipFolder
 from shardkit.errors import CallError, DataError, SourceChangedError
 from shardkit.naming import printable
-from shardkit.sources.context import Opening
+from shardkit.sources.options import Opening
 from shardkit.sources.recognising.folders.class_folders import open_class_folders
 from shardkit.sources.recognising.only_folders import top_of
 from shardkit.storage import Entry, open_folder

@@ -21,8 +21,8 @@ from shardkit.options.groups import ConvertOptions
 from shardkit.refusals import UnclearError
 from shardkit.reject_reasons import REJECT_REASONS
 from shardkit.sources import SourceOptions
-from shardkit.sources.file_names import ending
 from shardkit.sources.readings.text import from_data
+from shardkit.sources.walking import ending
 from shardkit.testing import convert_without_beam, encoded, picture
 
 from ..cli.calling import call

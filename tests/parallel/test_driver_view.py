@@ -9,7 +9,7 @@ import pytest
 from shardkit.errors import MachineError
 from shardkit.parallel import driver_view
 from shardkit.parallel.driver_view import DriverView, check_worker
-from shardkit.sources import visibility
+from shardkit.sources import hosts
 from shardkit.sources.opening import open_source
 from shardkit.storage import open_folder
 from shardkit.testing import write_tree
@@ -20,7 +20,7 @@ HOST = f"host {platform.node()}"
 @pytest.fixture(autouse=True)
 def new_process(monkeypatch):
     monkeypatch.setattr(driver_view, "_compared", {})
-    monkeypatch.setattr(visibility, "PAUSES_SECONDS", ())
+    monkeypatch.setattr(hosts, "PAUSES_SECONDS", ())
 
 
 @pytest.fixture
@@ -101,9 +101,9 @@ def test_what_operating_systems_leave_behind_is_not_compared(photos):
 def test_a_folder_that_a_cache_shows_late_is_waited_for(photos, monkeypatch):
     driver = view(photos)
     (photos / "cat").rename(photos / "hidden")
-    monkeypatch.setattr(visibility, "PAUSES_SECONDS", (0, 0))
+    monkeypatch.setattr(hosts, "PAUSES_SECONDS", (0, 0))
     pauses = iter([lambda: None, lambda: (photos / "hidden").rename(photos / "cat")])
-    monkeypatch.setattr(visibility.time, "sleep", lambda _: next(pauses)())
+    monkeypatch.setattr(hosts.time, "sleep", lambda _: next(pauses)())
     check_worker(driver)
 
 

@@ -19,8 +19,7 @@ from shardkit.images.masks import check_mask, normalise_mask
 from shardkit.options.groups import Stored
 from shardkit.record_sources.hf_parquet import is_hf_parquet, open_hf_parquet
 from shardkit.record_sources.webdataset import is_webdataset, open_webdataset
-from shardkit.sources.context import Opening
-from shardkit.sources.options import SourceOptions
+from shardkit.sources.options import Opening, SourceOptions
 from shardkit.sources.recognising.folders.class_folders import open_class_folders
 from shardkit.sources.recognising.folders.file_names import open_file_names
 from shardkit.sources.recognising.folders.masks import is_masks, open_masks

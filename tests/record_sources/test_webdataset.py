@@ -10,9 +10,8 @@ from shardkit import testing
 from shardkit.errors import CallError, DataError
 from shardkit.naming import split_of_path
 from shardkit.record_sources.webdataset import holds_samples, is_webdataset, open_webdataset
-from shardkit.sources.context import Opening
 from shardkit.sources.opening import open_source
-from shardkit.sources.options import SourceOptions
+from shardkit.sources.options import Opening, SourceOptions
 from shardkit.storage import open_folder
 from shardkit.testing import listed, write_tree
 

@@ -131,7 +131,7 @@ def test_a_source_with_ignored_samples_is_divided_too(tmp_path, ignored):
 
 
 def test_pieces_of_another_archive_are_refused(tmp_path, monkeypatch):
-    monkeypatch.setattr("shardkit.sources.visibility.PAUSES_SECONDS", ())
+    monkeypatch.setattr("shardkit.sources.hosts.PAUSES_SECONDS", ())
     root = source_of(tmp_path, a=archive())
     source = opened(root)
     pieces = pieces_of(source)

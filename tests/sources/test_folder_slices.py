@@ -5,8 +5,8 @@ import pickle
 
 import pytest
 
-from shardkit.sources import SourceOptions, folder_slices
-from shardkit.sources.folder_slices import FolderSlice, slice_source, slices_of
+from shardkit.sources import SourceOptions, hosts
+from shardkit.sources.hosts import FolderSlice, slice_source, slices_of
 from shardkit.sources.opening import open_source
 from shardkit.storage import open_folder
 from shardkit.testing import write_tree
@@ -14,8 +14,8 @@ from shardkit.testing import write_tree
 
 @pytest.fixture(autouse=True)
 def few_is_many(monkeypatch):
-    monkeypatch.setattr(folder_slices, "MIN_SLICED", 8)
-    monkeypatch.setattr(folder_slices, "IMAGES_PER_SLICE", 3)
+    monkeypatch.setattr(hosts, "MIN_SLICED", 8)
+    monkeypatch.setattr(hosts, "IMAGES_PER_SLICE", 3)
 
 
 def rows_and_skipped(source, parts):

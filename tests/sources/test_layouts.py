@@ -5,9 +5,8 @@ from typing import get_args, get_type_hints
 import pytest
 
 from shardkit.layouts import LAYOUTS, Layout, layout_of_title
-from shardkit.sources.context import Opening
 from shardkit.sources.listing import Source
-from shardkit.sources.options import SourceOptions
+from shardkit.sources.options import Opening, SourceOptions
 from shardkit.storage import Folder
 
 

@@ -6,10 +6,9 @@ from shardkit.errors import DataError
 from shardkit.naming import IMAGE_ENDINGS
 from shardkit.sources import LISTING_SCHEMA, Listing
 from shardkit.sources.columns import MAX_OBJECTS
-from shardkit.sources.engine.rows import detection_fields, image_row
-from shardkit.sources.file_names import ending, is_ignored
+from shardkit.sources.engine.records import detection_fields
 from shardkit.sources.listing import ListingRow, batched
-from shardkit.storage import Entry
+from shardkit.sources.walking import ending, is_ignored
 
 
 @pytest.mark.parametrize(
@@ -77,9 +76,11 @@ def test_parts_of_a_source_that_name_a_class_number_differently_are_not_put_toge
 
 
 def test_a_batch_of_annotated_images_ends_with_many_objects():
-    entry = Entry("1.png", is_folder=False, num_bytes=1, mtime_ns=0)
     half = [None] * (MAX_OBJECTS // 2)
-    rows = [image_row(str(i), None, entry, objects, (0, 0)) for i, objects in enumerate([half, half, [], [], half])]
+    rows = [
+        ListingRow(str(i), None, None, 1, 1, extra=(objects, 0, 0))
+        for i, objects in enumerate([half, half, [], [], half])
+    ]
     schema = pa.schema([*LISTING_SCHEMA, *detection_fields(())])
     assert [len(one.rows) for one in batched(schema, rows, batch_rows=2)] == [2, 2, 1]
     assert [len(one.rows) for one in batched(schema, rows, batch_rows=9)] == [2, 3]

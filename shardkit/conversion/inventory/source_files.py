@@ -36,7 +36,7 @@ from shardkit.record_sources.datasets.columns import (
 )
 from shardkit.reject_reasons import DAMAGED, DECOMPRESSION_BOMB, UNREADABLE
 from shardkit.sources.columns import CONTENT_SHA256, FORMAT, MASK_SHA256, OFFSET, PATH
-from shardkit.sources.visibility import refuse_unseen
+from shardkit.sources.hosts import refuse_unseen
 from shardkit.sources.walking import parent_of
 from shardkit.storage import Folder, is_of_machine, raise_store_failure, unreadable
 from shardkit.storage.concurrent_reads import read_many

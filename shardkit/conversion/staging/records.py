@@ -22,8 +22,8 @@ from shardkit.images.info import too_many_bytes
 from shardkit.record_sources.tfrecord.records import RecordReader, image_bytes
 from shardkit.reject_reasons import BAD_NAME, DAMAGED
 from shardkit.sources.columns import GROUP
-from shardkit.sources.file_names import encodable_path
 from shardkit.sources.listing import BadRecord
+from shardkit.sources.walking import encodable_path
 
 FIRST_RECORDS = 64  # as of files
 _WHERE = "the PCollection"

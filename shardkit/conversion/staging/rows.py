@@ -42,9 +42,9 @@ from shardkit.sources.columns import (
     MAX_OBJECTS,
     OBJECTS,
 )
-from shardkit.sources.file_names import encodable_path
 from shardkit.sources.formats.column_names import split_of_text
 from shardkit.sources.listing import BadRecord
+from shardkit.sources.walking import encodable_path
 from shardkit.spelling import closest
 from shardkit.storage.retry import retried
 

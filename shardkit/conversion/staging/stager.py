@@ -52,8 +52,8 @@ from shardkit.sources.columns import (
     OFFSET,
     PATH,
 )
-from shardkit.sources.file_names import encodable_path
 from shardkit.sources.listing import BadRecord, Listing
+from shardkit.sources.walking import encodable_path
 from shardkit.storage import Folder, os_errors_as
 from shardkit.storage.concurrent_reads import read_many
 from shardkit.storage.retry import retried

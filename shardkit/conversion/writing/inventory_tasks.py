@@ -23,8 +23,15 @@ from shardkit.options.words import named
 from shardkit.parallel.reports import Reports
 from shardkit.parallel.run_token import Fence
 from shardkit.sources import Listing, Source
-from shardkit.sources.folder_slices import FolderSlice, slice_source, slices_of
-from shardkit.sources.visibility import count_folders, filled_folders, refuse_other_counts, refuse_unseen_folders
+from shardkit.sources.hosts import (
+    FolderSlice,
+    count_folders,
+    filled_folders,
+    refuse_other_counts,
+    refuse_unseen_folders,
+    slice_source,
+    slices_of,
+)
 from shardkit.storage import Folder, os_errors_as
 from shardkit.storage.concurrent_reads import read_many
 from shardkit.storage.retry import retried_iterator

@@ -49,8 +49,8 @@ from shardkit.parallel.reports import Reports
 from shardkit.parallel.run_token import Fence, Run
 from shardkit.parallel.threads import ThreadExecutor, taken
 from shardkit.sources import Source
-from shardkit.sources.ignoring.ignoring_source import unmatched_notes
-from shardkit.sources.visibility import is_filled, refuse_unseen
+from shardkit.sources.hosts import is_filled, refuse_unseen
+from shardkit.sources.left_out import unmatched_notes
 from shardkit.storage import Folder
 from shardkit.storage.retry import retried
 

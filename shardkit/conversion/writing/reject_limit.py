@@ -21,8 +21,8 @@ from shardkit.options.groups import DEFAULT_MAX_REJECTED as DEFAULT_MAX_REJECTED
 from shardkit.options.words import named, shown
 from shardkit.refusals import RefusedDataError
 from shardkit.reject_reasons import DAMAGED, EMPTY, MISSING, NO_LABEL, NOT_AN_IMAGE, NOT_COUNTED, UNSUPPORTED_FORMAT
-from shardkit.sources.file_names import ending
 from shardkit.sources.listing import NO_ANNOTATION
+from shardkit.sources.walking import ending
 from shardkit.storage import Folder
 
 REJECTED_IN_WORK = f"{WORK_FOLDER}/rejected.parquet"

@@ -31,7 +31,7 @@ from shardkit.refusals import RefusedDataError
 from shardkit.reject_reasons import BAD_BOX, MISSING, UNREADABLE
 from shardkit.sources import Source
 from shardkit.sources.columns import CONTENT_SHA256, MASK_PATH, MASK_SHA256, OBJECTS
-from shardkit.sources.file_names import ending
+from shardkit.sources.walking import ending
 from shardkit.storage import Folder, is_of_machine, unreadable
 
 _ENDINGS = {*IMAGE_ENDINGS, ending("")}  # an image may have none

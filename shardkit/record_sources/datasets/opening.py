@@ -26,8 +26,7 @@ from shardkit.record_sources.datasets.several import (
     refuse_other_features,
     refuse_repeated_keys,
 )
-from shardkit.sources.context import Opening
-from shardkit.sources.options import SourceOptions
+from shardkit.sources.options import Opening, SourceOptions
 from shardkit.sources.walking import join
 from shardkit.storage import Folder
 

@@ -8,9 +8,8 @@ from shardkit.dataset.foreign.files import ForeignFiles, read_head
 from shardkit.errors import CallError, DataError
 from shardkit.naming import printable, split_of_folder
 from shardkit.options.words import named
-from shardkit.sources.file_names import ending
 from shardkit.sources.listing import count_skipped, unicode_problem
-from shardkit.sources.walking import children, folders_in, is_image, join
+from shardkit.sources.walking import children, ending, folders_in, is_image, join
 from shardkit.storage import Entry, Folder, open_folder, os_errors_as
 from shardkit.storage.opening import shared_folder
 

@@ -13,8 +13,7 @@ from shardkit.naming import counted, printable
 from shardkit.options.words import named
 from shardkit.record_sources.tfrecord.files import find_files
 from shardkit.record_sources.tfrecord.layout import Tfrecords
-from shardkit.sources.context import Opening
-from shardkit.sources.options import SourceOptions
+from shardkit.sources.options import Opening, SourceOptions
 
 _FIRST_RECORDS = 64  # of the first file, which decide what the features mean
 _FILES_NAMED = 3

@@ -8,10 +8,9 @@ from shardkit.errors import DataError
 from shardkit.naming import counted, first_of, printable
 from shardkit.options.words import named
 from shardkit.sources.claim import Use, UsedFile
-from shardkit.sources.file_names import ending
-from shardkit.sources.ignoring.filtered_folder import IgnoreGlob
+from shardkit.sources.filtered_folder import IgnoreGlob
 from shardkit.sources.readings.values import Annotation, Reading, files_of
-from shardkit.sources.walking import files_below, is_image, join, parent_of
+from shardkit.sources.walking import ending, files_below, is_image, join, parent_of
 from shardkit.storage import Folder
 
 UNEXPLAINED = "not explained: "  # begins the phrase that counts such files by folder and ending
@@ -33,19 +32,14 @@ _SIDECARS = frozenset(
 
 
 class Accounting:
-    """What needs no fact in a source.
-
-    Attributes:
-        used: Globs of the files that facts come from.
-    """
+    """What needs no fact in a source."""
 
     def __init__(self, used: Sequence[str], above: str = "") -> None:
-        self.used = tuple(used)
+        self.used = tuple(used)  # globs of the files that facts come from
         self._used = [IgnoreGlob(f"/{one.lstrip('/')}") for one in used]
         self._above = above
 
     def explains(self, path: str) -> bool:
-        """Return whether a file that is no image is explained by its name."""
         name = posixpath.basename(path).lower()
         kind = ending(name)
         is_prose = kind in _PROSE_ENDINGS or name.startswith(_PROSE_STEMS)

@@ -4,38 +4,28 @@ import contextlib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Any, BinaryIO, TypeVar
+from typing import BinaryIO, TypeAlias, TypeVar
 
 import pyarrow as pa
 
 from shardkit.naming import printable
-from shardkit.options.values import Missing
-from shardkit.reject_reasons import BAD_ANNOTATION, BAD_LABEL, MISSING, NO_LABEL
-from shardkit.sources.columns import LABEL_NAMES, LINE, MAX_OBJECTS, UNMEASURED
-from shardkit.sources.engine.drivers import Complete, RecordDriver
-from shardkit.sources.engine.facts import LEFT_OUT
+from shardkit.reject_reasons import MISSING
+from shardkit.sources.columns import UNMEASURED
+from shardkit.sources.engine.drivers import Context, RowsOfTable
 from shardkit.sources.engine.images import ImagePaths
 from shardkit.sources.engine.matching import ImageNames, Matching
-from shardkit.sources.engine.path_rules import PathRule
-from shardkit.sources.engine.rows import NamedFiles, annotated_rows, count_others, detection_fields, without_annotation
-from shardkit.sources.engine.split_words import split_of_folders
-from shardkit.sources.file_names import encodable_path, ending
+from shardkit.sources.engine.paths import PathRule
+from shardkit.sources.engine.records import NamedFiles, RecordDriver, annotated_rows
 from shardkit.sources.formats.column_names import split_of_text
-from shardkit.sources.formats.format import Format, Options
-from shardkit.sources.formats.record import ImageRecord, RecordTable
-from shardkit.sources.listing import (
-    BadRecord,
-    ListingRow,
-    RecordProblem,
-    count_skipped,
-    rejected_row,
-    unicode_problem,
-)
+from shardkit.sources.formats.format import Format, ImageRecord, Options
+from shardkit.sources.listing import BadRecord, ListingRow, RecordProblem, rejected_row, unicode_problem
 from shardkit.sources.readings.values import Unnamed
-from shardkit.sources.walking import is_image
+from shardkit.sources.walking import encodable_path, ending, is_image
 from shardkit.storage import Entry, Folder, os_errors_as
 
 T = TypeVar("T")
+KeyOf: TypeAlias = Callable[[str], str]  # from the text that names an image to its key; raises BadRecord
+_NOT_THERE = "its image is not there; restore it, or remove its record"
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,14 +38,13 @@ class NamingFile:
     split: str | None = None  # the split of all its images; None if the file does not give it
     options: Mapping[str, str] = field(default_factory=dict)
 
-    def key_of(self, folder: Folder, images: ImagePaths) -> Callable[[str], str]:
+    def key_of(self, folder: Folder, images: ImagePaths) -> KeyOf:
         if self.matching is None:
             return self.paths.key
         names, plain = ImageNames(images.paths(folder), self.matching), self.paths.without_folders
         return lambda text: (names.find(plain(text)) if text.strip() else None) or self.paths.key(text)
 
     def read(self, tree: Folder, parse: Callable[[BinaryIO, str, Options], Iterable[T]]) -> Iterator[T]:
-        """Yield what a function of the format reads from the file."""
         url = f"{tree.url}/{self.path}"
         with os_errors_as("read", url), tree.open(self.path) as opened:
             yield from parse(opened, url, self.options)
@@ -75,21 +64,14 @@ class AnnotationDriver(RecordDriver):
     format: Format
     files: tuple[NamingFile, ...]
     images: ImagePaths
-    attribute: str | None = None  # the attribute of images that gives their classes; None for boxes
-    has_several: bool = False  # whether an image may have several classes
-    # Whether the last folder of an image's path that is called like a split gives it, if nothing else does
-    splits_of_folders: bool = False
-    policy: Missing = "reject"  # what happens to images that no record names
     unnamed_images: Unnamed = "reject"  # which of them are listed
     # Whether no two files may name images of one folder, so that each part knows which images nothing names: no file is
     # read twice
     owns_images: bool = False
 
     @property
-    def fields(self) -> tuple[pa.Field, ...]:
-        if self.attribute is None:
-            return (*detection_fields(self.format.object_fields), LINE)
-        return (*([LABEL_NAMES] if self.has_several else []), LINE)
+    def object_fields(self) -> Sequence[pa.Field]:
+        return self.format.object_fields
 
     @property
     def used(self) -> tuple[str, ...]:
@@ -113,49 +95,42 @@ class AnnotationDriver(RecordDriver):
                 with contextlib.suppress(BadRecord):
                     yield key_of(name)
 
-    def rows(
-        self, folder: Folder, part: NamingFile, complete: Complete, skipped: dict[str, int]
-    ) -> Iterator[ListingRow]:
+    def rows(self, context: Context, part: NamingFile) -> Iterator[ListingRow]:
         """See Driver; in the file's order, then the images that it does not name in the folders that are its own."""
-        key_of, images = part.key_of(folder, self.images), NamedFiles(folder)
+        key_of, images = part.key_of(context.folder, self.images), NamedFiles(context.folder)
         for record in self.records(part):
-            yield from self._rows_of(record, part, key_of, images, complete, skipped)
-        yield from self._unnamed_of(folder, part, images, skipped)
+            yield from self.rows_of(context, record, part, key_of, images)
+        yield from self._unnamed_of(context, part, images)
 
-    def object_tables(
-        self, folder: Folder, part: NamingFile, complete: Complete, skipped: dict[str, int], num_rows: int
-    ) -> Iterator[tuple[Iterable[ListingRow], RecordTable | None]] | None:
-        return self._tables(folder, part, complete, skipped, num_rows) if self.has_tables else None
+    def object_tables(self, context: Context, part: NamingFile, num_rows: int) -> Iterator[RowsOfTable] | None:
+        return self._tables(context, part, num_rows) if self.has_tables else None
 
-    def _tables(
-        self, folder: Folder, part: NamingFile, complete: Complete, skipped: dict[str, int], num_rows: int
-    ) -> Iterator[tuple[Iterable[ListingRow], RecordTable | None]]:
-        key_of, images = part.key_of(folder, self.images), NamedFiles(folder)
+    def _tables(self, context: Context, part: NamingFile, num_rows: int) -> Iterator[RowsOfTable]:
+        key_of, images = part.key_of(context.folder, self.images), NamedFiles(context.folder)
         for table in part.read(self.tree, partial(self.format.tables, rows=num_rows)):
             rows: list[ListingRow] = []
             for number, record in enumerate(table.records):
                 if record is not None:
-                    rows += self._rows_of(record, part, key_of, images, complete, skipped, number)
+                    rows += self.rows_of(context, record, part, key_of, images, number)
             yield rows, table
-        yield self._unnamed_of(folder, part, images, skipped), None
+        yield self._unnamed_of(context, part, images), None
 
     @property
     def has_tables(self) -> bool:
         return type(self.format).tables is not Format.tables
 
-    def _rows_of(
+    def rows_of(
         self,
+        context: Context,
         record: ImageRecord,
         part: NamingFile,
-        key_of: Callable[[str], str],
+        key_of: KeyOf,
         images: NamedFiles,
-        complete: Complete,
-        skipped: dict[str, int],
         number: int | None = None,
     ) -> Iterator[ListingRow]:
         """Yield the row of a record's image, and those of its bad objects; with `number` in place of its objects."""
         if record.is_skipped:
-            count_skipped(skipped, f"{self.format.noun}s that nobody annotated")
+            context.skip(f"{self.format.noun}s that nobody annotated")
             with contextlib.suppress(BadRecord):
                 images.named.add(key_of(record.image))
             return
@@ -168,62 +143,24 @@ class AnnotationDriver(RecordDriver):
                 if record.bad:
                     problem = RecordProblem(name, record.reason, record.bad)
                 yield rejected_row(problem, part.split)
-            for row in annotated_rows(None, record, part.path, skipped):
+            for row in annotated_rows(context, None, record, part.path):
                 yield row._replace(split=part.split)
             return
-        row = self._row(part, record, key, name, images.find(key) if self.owns_images else None, number)
-        try:
-            row = self.extended(row, part, record, images)
-            row = complete(row) if row.reason is None else row
-        except BadRecord as error:
-            message = str(error) if error.reason == LEFT_OUT else f"{name}: {error}"
-            row = rejected_row(RecordProblem(key, error.reason, message), row.split)
-        if row.reason is not None:
-            yield row._replace(extra=(*(None for _ in self.fields[1:]), record.number))
-        elif number is not None:
-            yield row
-        else:
-            yield from annotated_rows(row, record if self.attribute is None else ImageRecord(), part.path, skipped)
-
-    def _row(
-        self, file: NamingFile, record: ImageRecord, key: str, name: str, entry: Entry | None, number: int | None
-    ) -> ListingRow:
-        """Return the row of a record's image; a rejected one takes its boxes with it."""
-        split = file.split
-        try:
-            split = split_of_text(record.split) or split or self._split_of_folders(key)
-        except BadRecord as error:
-            return rejected_row(RecordProblem(key, error.reason, f"{name}: {error}"), split)
-        if self.owns_images and entry is None:
-            message = f"{printable(file.path)} names the image, but it is not there; restore it, or remove its record"
-            return rejected_row(unicode_problem(key) or RecordProblem(key, MISSING, message), split)
-        if record.bad:
-            return rejected_row(RecordProblem(key, record.reason, f"{name}: {record.bad}"), split)
-        if len(record.objects) > MAX_OBJECTS:
-            message = f"{name} has more than {MAX_OBJECTS:,} boxes; split the image into tiles"
-            return rejected_row(RecordProblem(key, BAD_ANNOTATION, message), split)
+        entry = images.find(key) if self.owns_images else None
         size = (entry.num_bytes, entry.mtime_ns) if entry else (UNMEASURED, 0)
-        if self.attribute is None:
-            objects = record.objects if number is None else number
-            return ListingRow(key, split, None, *size, extra=(objects, *record.size, record.number))
-        labels = record.attributes.get(self.attribute, [])
-        if self.has_several:
-            return ListingRow(key, split, None, *size, extra=(labels, record.number))
-        if len(labels) == 1:
-            return ListingRow(key, split, labels[0], *size, extra=(record.number,))
-        message = f"{name} has {len(labels) or 'no'} classes of {self.attribute!r}; give it one"
-        return rejected_row(RecordProblem(key, BAD_LABEL if labels else NO_LABEL, message), split)
-
-    def extended(self, row: ListingRow, part: NamingFile, record: ImageRecord, files: NamedFiles) -> ListingRow:
-        """Return a row with what else a record gives; raise BadRecord if that is bad."""
-        return row
-
-    def _split_of_folders(self, key: str) -> str | None:
-        return split_of_folders(key) if self.splits_of_folders else None
+        row = ListingRow(key, part.split, None, *size)
+        why_not: tuple[str, str] | None = None
+        if self.owns_images and entry is None:
+            bad_name = unicode_problem(key)
+            why_not = (bad_name.reason, bad_name.message) if bad_name else (MISSING, _NOT_THERE)
+        try:
+            row = row._replace(split=split_of_text(record.split) or part.split or self.split_of(key))
+        except BadRecord as error:
+            why_not = error.reason, str(error)
+        yield from self.record_rows(context, row, record, name, part.path, number, why_not)
 
     @property
     def places(self) -> set[str]:
-        """The folders that the files name images in."""
         return {self._place_of(file) for file in self.files}
 
     def _place_of(self, file: NamingFile) -> str:
@@ -231,50 +168,44 @@ class AnnotationDriver(RecordDriver):
         is_alone = len(self.files) == 1 and (file.matching is not None or not self.format.names_are_below)
         return "" if is_alone else file.paths.place
 
-    def unnamed(self, folder: Folder, mode: Unnamed, skipped: dict[str, int]) -> Iterator[ListingRow] | None:
+    def unnamed(self, context: Context, mode: Unnamed) -> Iterator[ListingRow] | None:
         """See Driver; the parts list the images below the folders that are theirs alone."""
         if not self.owns_images:
-            return RecordDriver.unnamed(self, folder, mode, skipped)
+            return RecordDriver.unnamed(self, context, mode)
         places = self.places
         if mode == "reject":
-            return self._images_outside(folder, places, skipped)
-        if self.is_whole:
-            count_others(folder, [""], places, skipped)
+            return self._images_outside(context, places)
+        self.count_others(context, [""], places)
         return iter(())
 
-    def _images_outside(self, folder: Folder, places: set[str], skipped: dict[str, int]) -> Iterator[ListingRow]:
-        for path, entry in () if "" in places else self.images.counted(folder, "", skipped, skip=places):
-            yield from self.unnamed_row_of(None, path, entry, skipped)
+    def _images_outside(self, context: Context, places: set[str]) -> Iterator[ListingRow]:
+        outside = self.images.counted(context.folder, "", context.skipped, skip=places)
+        for path, entry in () if "" in places else outside:
+            yield from self.unnamed_row_of(context, None, path, entry)
 
-    def _unnamed_of(
-        self, folder: Folder, part: NamingFile, images: NamedFiles, skipped: dict[str, int]
-    ) -> Iterator[ListingRow]:
+    def _unnamed_of(self, context: Context, part: NamingFile, images: NamedFiles) -> Iterator[ListingRow]:
         """Yield the rows of the images that a file does not name, next to those that it names or in all its folder."""
         if not self.owns_images:
             return
         is_near = self.unnamed_images != "reject"
         place = self._place_of(part)
-        for path, entry in images.others() if is_near else self.images.counted(folder, place, skipped, images.named):
+        in_place = self.images.counted(context.folder, place, context.skipped, images.named)
+        for path, entry in images.others() if is_near else in_place:
             if is_image(path) and path not in images.named:
-                yield from self.unnamed_row_of(part, path, entry, skipped)
+                yield from self.unnamed_row_of(context, part, path, entry)
             elif is_near and not is_image(path) and path not in self.used:
-                count_skipped(skipped, ending(path))
-        if is_near and self.is_whole:
-            count_others(folder, [place, *images.inner], images.places, skipped)
+                context.skip(ending(path))
+        if is_near:
+            self.count_others(context, [place, *images.inner], images.places)
 
-    def unnamed_row(self, key: str, entry: Entry, skipped: dict[str, int], which: str = "") -> Iterator[ListingRow]:
-        return self.unnamed_row_of(None, key, entry, skipped)
+    def unnamed_row(self, context: Context, key: str, entry: Entry, which: str = "") -> Iterator[ListingRow]:
+        return self.unnamed_row_of(context, None, key, entry)
 
-    def unnamed_row_of(
-        self, part: NamingFile | None, key: str, entry: Entry, skipped: dict[str, int]
-    ) -> Iterator[ListingRow]:
+    def unnamed_row_of(self, context: Context, part: NamingFile | None, key: str, entry: Entry) -> Iterator[ListingRow]:
         """Yield the row of an image that no record names, by the reading's rule; `part` is the file of its folder."""
         splits = {file.split for file in ([part] if part else self.files)}
-        split = splits.pop() if len(splits) == 1 else self._split_of_folders(key)
+        split = splits.pop() if len(splits) == 1 else self.split_of(key)
         part = self.files[0] if len(self.files) == 1 else part
         which = f"{printable(part.path)} does not name" if part else "no file names"
-        nulls = (None,) * (len(self.fields) - 1)
-        has_list = self.has_several or (self.attribute is None and not self.format.gives_masks)
-        negative: tuple[Any, ...] = ([], *nulls) if has_list else ()
         what = f"{which} the image; add a record for it"
-        yield from without_annotation(self.policy, key, split, entry, what, skipped, negative)
+        yield from self.unannotated(context, ListingRow(key, split, None, 0, 0), entry, what)

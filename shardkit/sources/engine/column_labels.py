@@ -14,7 +14,7 @@ from shardkit.sources.engine.labels.kinds import decide_labels
 from shardkit.sources.engine.labels.numbers import number_of
 from shardkit.sources.engine.labels.reading import UNCERTAIN, word_of
 from shardkit.sources.engine.labels.reading import Labels as ColumnLabels
-from shardkit.sources.formats.number_names import names_by_number, numbered_names
+from shardkit.sources.formats.class_names import names_by_number, numbered_names
 from shardkit.sources.formats.tables.records import Record, TableFile
 from shardkit.sources.listing import BadRecord
 from shardkit.sources.options import SourceOptions

@@ -2,7 +2,7 @@
 
 import contextlib
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any
 
 import pyarrow as pa
@@ -11,11 +11,11 @@ from shardkit.naming import IMAGE_ENDINGS
 from shardkit.reject_reasons import BAD_LINE, BAD_SPLIT, NO_LABEL
 from shardkit.sources.columns import GROUP, UNMEASURED, feature_field
 from shardkit.sources.engine.labels.reading import Labels
-from shardkit.sources.file_names import ending, is_ignored
 from shardkit.sources.formats.column_names import is_discard, split_of_text
 from shardkit.sources.formats.tables.records import Record, enumerated
 from shardkit.sources.formats.tables.values import as_text, converter, describe_type, shown, unfit_value
 from shardkit.sources.listing import BadRecord, ListingRow
+from shardkit.sources.walking import ending, is_ignored
 
 # Maps a record's values to its class, if it has exactly one, and the values of Columns.fields; may raise BadRecord.
 AnnotationReader = Callable[[Sequence[Any]], tuple[str | None, list[Any]]]
@@ -47,31 +47,11 @@ class Columns:
             fields.append(GROUP)
         return fields + [feature_field(self.names[i], type_) for i, type_ in self.features]
 
-    def reordered(self, names: tuple[str, ...]) -> "Columns":
-        """Return the same columns for a table that has them in the order of `names`."""
-        if names == self.names:
-            return self
-        at = {i: names.index(self.names[i]) for i in self._used}
-        return replace(
-            self,
-            names=names,
-            image=at[self.image],
-            labels=replace(self.labels, columns=tuple(at[i] for i in self.labels.columns)),
-            split=None if self.split is None else at[self.split],
-            discards=None if self.discards is None else at[self.discards],
-            group=None if self.group is None else at[self.group],
-            features=tuple((at[i], type_) for i, type_ in self.features),
-            left_out=(),
-        )
-
-    @property
-    def _used(self) -> set[int]:
-        others = (i for i in (self.split, self.discards, self.group) if i is not None)
-        return {self.image, *self.labels.columns, *(i for i, _ in self.features), *others}
-
     @property
     def used_names(self) -> list[str]:
-        return [self.names[i] for i in sorted(self._used)]
+        others = (i for i in (self.split, self.discards, self.group) if i is not None)
+        used = {self.image, *self.labels.columns, *(i for i, _ in self.features), *others}
+        return [self.names[i] for i in sorted(used)]
 
     def describe(self) -> str:
         parts = [f"the image from column {self.names[self.image]!r}", self.labels.describe()]

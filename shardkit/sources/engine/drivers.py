@@ -1,4 +1,9 @@
-"""What enumerates the examples of a reading; `TreeDriver` lists the images of folders."""
+"""What enumerates the examples of a reading; `TreeDriver` lists the images of folders.
+
+Pictures in a format that shardkit does not read are rejected, not skipped: a folder of photographs in a camera's own
+format would otherwise vanish without counting for ``max_rejected``. A skipped file is one that belongs to no dataset of
+images, such as ``.txt``, or a video next to images.
+"""
 
 import abc
 import posixpath
@@ -10,12 +15,9 @@ import pyarrow as pa
 
 from shardkit.naming import IMAGE_ENDINGS, printable
 from shardkit.options.words import named
-from shardkit.reject_reasons import NO_LABEL
+from shardkit.reject_reasons import NO_LABEL, UNSUPPORTED_FORMAT
 from shardkit.sources.engine.accounting import Accounting
-from shardkit.sources.engine.rows import UNNAMED, unnamed_images
-from shardkit.sources.file_names import ending
-from shardkit.sources.formats.record import RecordTable
-from shardkit.sources.formats.unsupported_images import is_video, unsupported_format
+from shardkit.sources.formats.format import RecordTable
 from shardkit.sources.listing import (
     BadRecord,
     ListingRow,
@@ -25,11 +27,56 @@ from shardkit.sources.listing import (
     unicode_problem,
 )
 from shardkit.sources.readings.values import Unnamed
-from shardkit.sources.walking import children, files_below, is_dataset, is_image, join
+from shardkit.sources.walking import children, encodable_path, ending, files_below, is_dataset, is_image, join
 from shardkit.storage import Entry, Folder
+
+_RAW = frozenset({".arw", ".cr2", ".cr3", ".dng", ".nef", ".nrw", ".orf", ".pef", ".raf", ".rw2", ".srw"})
+_VIDEO = frozenset({".avi", ".m4v", ".mkv", ".mov", ".mp4", ".mpeg", ".mpg", ".webm", ".wmv"})
+_DRAWING = frozenset({".ai", ".eps", ".pdf", ".psd", ".svg", ".xcf"})
+_PIXELS = frozenset({".dcm", ".exr", ".jxl", ".tga"})
+
+# What to do about a file, by its ending.
+_REMEDIES = {
+    **dict.fromkeys(_RAW, "develop the camera's raw file to JPEG or TIFF, such as with darktable"),
+    **dict.fromkeys(_VIDEO, "extract frames from the video, such as with ffmpeg"),
+    **dict.fromkeys(_DRAWING, "export the drawing or document as PNG"),
+    **dict.fromkeys(_PIXELS, "convert it to PNG"),
+}
+
+
+def unsupported_format(path: str) -> RecordProblem | None:
+    """Return why a file is rejected that holds a picture in a format that is not read; None for any other file."""
+    kind = ending(path)
+    remedy = _REMEDIES.get(kind)
+    if remedy is None:
+        return None
+    message = f"{kind} is a format that shardkit does not read; {remedy}, or move it away"
+    return RecordProblem(encodable_path(path), UNSUPPORTED_FORMAT, message)
+
+
+def is_video(path: str) -> bool:
+    """Return whether a file is a video by its ending."""
+    return ending(path) in _VIDEO
+
 
 # Adds the facts of a key to a row; raises BadRecord.
 Complete = Callable[[ListingRow], ListingRow]
+
+
+@dataclass(frozen=True, slots=True)
+class Context:
+    """What a part is listed with."""
+
+    folder: Folder  # the folder that keys start at
+    skipped: dict[str, int]  # counts of what is left out
+    complete: Complete = lambda row: row  # adds the facts of a key
+
+    def skip(self, kind: str) -> None:
+        count_skipped(self.skipped, kind)
+
+
+# Rows with the number of their record in a table in place of their objects, and the table; None for other rows.
+RowsOfTable = tuple[Iterable[ListingRow], RecordTable | None]
 
 
 class Driver(abc.ABC):
@@ -62,28 +109,22 @@ class Driver(abc.ABC):
         """Return the parts that are listed in parallel."""
 
     @abc.abstractmethod
-    def rows(self, folder: Folder, part: Any, complete: Complete, skipped: dict[str, int]) -> Iterator[ListingRow]:
+    def rows(self, context: Context, part: Any) -> Iterator[ListingRow]:
         """Yield the rows of a part, with the facts of their keys; count what is left out."""
 
-    def object_tables(
-        self, folder: Folder, part: Any, complete: Complete, skipped: dict[str, int], num_rows: int
-    ) -> Iterator[tuple[Iterable[ListingRow], RecordTable | None]] | None:
-        """Yield rows with the number of their record in a table in place of their objects, and the table; then others.
-
-        None if `rows` gives the rows of the part.
-        """
+    def object_tables(self, context: Context, part: Any, num_rows: int) -> Iterator[RowsOfTable] | None:
+        """Yield the rows of a part in tables of so many; None if `rows` gives them."""
         return None
 
     def keys(self, folder: Folder) -> Iterator[str]:
-        """Yield the keys that its records name."""
         return iter(())
 
-    def unnamed(self, folder: Folder, mode: Unnamed, skipped: dict[str, int]) -> Iterator[ListingRow] | None:
+    def unnamed(self, context: Context, mode: Unnamed) -> Iterator[ListingRow] | None:
         """Yield the rows of the images that neither its records name nor its parts list; None to compare all `keys`."""
         return None
 
     def unnamed_row(
-        self, key: str, entry: Entry, skipped: dict[str, int], which: str = "no record names"
+        self, context: Context, key: str, entry: Entry, which: str = "no record names"
     ) -> Iterator[ListingRow]:
         """Yield the row of such an image, if it has one; `which` says that no record names it, before the object."""
         message = f"{which} it; add a record for it, or leave it out with {named('ignore')}"
@@ -97,27 +138,6 @@ class Driver(abc.ABC):
 
     def divided(self, part: Any) -> Sequence[Any]:
         return [part]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RecordDriver(Driver):
-    """Enumerates the images that records of annotations name."""
-
-    is_whole: bool = False  # whether images in other folders are counted: if SOURCE is a folder that has the images
-    class_names: tuple[str, ...] | None = None  # class names in label order; None if the files do not order them
-
-    why_unnamed: ClassVar[str] = UNNAMED  # end of the phrase for images that no record names
-
-    @property
-    def classes(self) -> tuple[str, ...] | None:
-        return self.class_names
-
-    def unnamed(self, folder: Folder, mode: Unnamed, skipped: dict[str, int]) -> Iterator[ListingRow] | None:
-        """See Driver; images next to others that a record names."""
-        if mode == "reject":
-            return None
-        keys, whole, why = self.keys(folder), self.is_whole, self.why_unnamed
-        return unnamed_images(folder, keys, self.unnamed_row, skipped, is_whole=whole, why=why)
 
 
 @dataclass(frozen=True, slots=True)
@@ -168,22 +188,22 @@ class TreeDriver(Driver):
     def sliceable_folder(self, part: TreePart) -> str:
         return part.path
 
-    def rows(self, folder: Folder, part: TreePart, complete: Complete, skipped: dict[str, int]) -> Iterator[ListingRow]:
+    def rows(self, context: Context, part: TreePart) -> Iterator[ListingRow]:
 
         def row(path: str, entry: Entry) -> ListingRow:
-            return complete(ListingRow(path, None, None, entry.num_bytes, entry.mtime_ns))
+            return context.complete(ListingRow(path, None, None, entry.num_bytes, entry.mtime_ns))
 
         left_out = () if self.excluded is None else (self.excluded,)
-        files = files_below(folder, part.path, left_out, recursive=part.recursive)
+        files = files_below(context.folder, part.path, left_out, recursive=part.recursive)
         if self.explained or self.is_strict:
-            files = self._accounted(files, skipped)
+            files = self._accounted(files, context.skipped)
         is_empty = True
         rejects_others = part.recursive or not self.are_labels
-        for one in image_rows(files, None, row, skipped, rejects_others=rejects_others):
+        for one in image_rows(files, row, context.skipped, rejects_others=rejects_others):
             is_empty = False
             yield one
         if is_empty and part.recursive and self.are_labels:
-            count_skipped(skipped, f"label folder {printable(part.path)}/ without an image")
+            context.skip(f"label folder {printable(part.path)}/ without an image")
 
     def _accounted(self, files: Iterator[tuple[str, Entry]], skipped: dict[str, int]) -> Iterator[tuple[str, Entry]]:
         accounting = Accounting(self.explained, self.root)
@@ -198,7 +218,6 @@ class TreeDriver(Driver):
 
 def image_rows(
     files: Iterable[tuple[str, Entry]],
-    split: str | None,
     row: Callable[[str, Entry], ListingRow],
     skipped: dict[str, int],
     *,
@@ -226,29 +245,28 @@ def image_rows(
         if is_image:
             num_images, last = num_images + 1, path
         if waiting:
-            yield from _others(waiting, path if is_image else "", split, skipped, videos)
+            yield from _others(waiting, path if is_image else "", skipped, videos)
             waiting.clear()
         if problem is not None:
-            yield rejected_row(problem, split, entry)
+            yield rejected_row(problem, None, entry)
         elif not is_image:
             count_skipped(skipped, kind)
         else:
             try:
                 yield row(path, entry)
             except BadRecord as error:
-                yield rejected_row(RecordProblem(path, error.reason, str(error)), split, entry)
-    yield from _others(waiting, "", split, skipped, videos)
+                yield rejected_row(RecordProblem(path, error.reason, str(error)), None, entry)
+    yield from _others(waiting, "", skipped, videos)
     for path, problem, entry in videos:
         if len(videos) <= num_images:
             count_skipped(skipped, ending(path))
         else:
-            yield rejected_row(problem, split, entry)
+            yield rejected_row(problem, None, entry)
 
 
 def _others(
     waiting: list[tuple[str, RecordProblem, Entry]],
     image: str,
-    split: str | None,
     skipped: dict[str, int],
     videos: list[tuple[str, RecordProblem, Entry]],
 ) -> Iterator[ListingRow]:
@@ -262,7 +280,7 @@ def _others(
         elif is_video(path):
             videos.append((path, problem, entry))
         else:
-            yield rejected_row(problem, split, entry)
+            yield rejected_row(problem, None, entry)
 
 
 def _stem(path: str) -> str:

@@ -3,26 +3,27 @@
 import math
 import posixpath
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, partial
 from typing import Any, Literal, Protocol, TypeAlias
 
 import pyarrow as pa
 
-from shardkit.errors import DataError
+from shardkit.errors import CallError, DataError
 from shardkit.naming import printable, split_name_problem
 from shardkit.reject_reasons import BAD_LABEL, BAD_SPLIT, NO_LABEL
-from shardkit.sources.columns import target_field
-from shardkit.sources.engine.split_words import split_of_name
+from shardkit.sources.columns import LABEL_NAMES, target_field
+from shardkit.sources.engine.splits import split_of_name
+from shardkit.sources.filtered_folder import IgnoreGlob
 from shardkit.sources.formats.column_names import split_of_text
 from shardkit.sources.formats.tables.values import is_number
-from shardkit.sources.ignoring.filtered_folder import IgnoreGlob
-from shardkit.sources.listing import BadRecord
-from shardkit.sources.readings.values import Constant, Origin, PathPart, PathRegex
+from shardkit.sources.listing import BadRecord, ListingRow
+from shardkit.sources.readings.values import Constant, Origin, PathPart, PathRegex, Reading
 from shardkit.storage import Folder
 
 LEFT_OUT = "left_out"  # the reason of rows that are only counted, by their message
+IGNORED = "images without annotation"  # such a message
 Values: TypeAlias = Callable[[str], Any]  # from a key to its value; None for none; may raise BadRecord
 # Values by key that this process has read, by what identifies them: a worker lists many parts of one source.
 _READ: dict[tuple[str, str], Any] = {}
@@ -129,7 +130,6 @@ class Fact:
 
     @property
     def names_examples(self) -> bool:
-        """Whether images without a value are no examples."""
         return self.reason == LEFT_OUT
 
     def values(self, folder: Folder) -> Values:
@@ -170,7 +170,6 @@ class Numbers:
     missing: str  # what to say of images without a text
 
     def values(self, folder: Folder) -> Values:
-        """See ByKey."""
         values = self.source.values(folder)
 
         def numbers(key: str) -> tuple[list[float]]:
@@ -206,3 +205,42 @@ def split_fact(origin: Origin, source: ByKey, *, names_examples: bool) -> Fact:
     elif isinstance(origin, PathPart):
         missing = "the image lies outside the split folders; move it into one"
     return Fact(source, (), "split", LEFT_OUT if names_examples else BAD_SPLIT, missing)
+
+
+def unlabelled_globs(tree: Folder, reading: Reading) -> tuple[IgnoreGlob, ...]:
+    """Return the globs of the images of a reading that have no label on purpose."""
+    globs, label = reading.images.unlabelled, reading.label
+    others = {"boxes": reading.boxes, "a mask": reading.mask}
+    found = [what for what, origin in others.items() if origin is not None]
+    found += ["numbers for regression"] if label and label.kind == "number" else [] if label else ["no label"]
+    if globs and found:
+        msg = (
+            f"{tree.url}: `images: unlabelled` marks images without a class among images that have one or several, and "
+            f"these have {found[0]}; take `unlabelled` out of the reading"
+        )
+        raise CallError(msg)
+    return tuple(map(IgnoreGlob, globs))
+
+
+def with_unlabelled(
+    rows: Iterable[ListingRow],
+    fields: Sequence[pa.Field],
+    complete: Callable[[ListingRow], ListingRow],
+    is_unlabelled: Callable[[str], bool],
+) -> Iterator[ListingRow]:
+    """Yield rows, with a mark in place of the reason for those that have no label on purpose."""
+    num_own, at = len(fields), fields.index(LABEL_NAMES) if LABEL_NAMES in fields else None
+    for row in rows:
+        has_no_class = at is not None and row.reason is None and not row.extra[at]
+        if not (has_no_class or row.reason == NO_LABEL) or not is_unlabelled(row.key):
+            yield row
+            continue
+        own = [*row.extra[:num_own], *(None,) * (num_own - len(row.extra))]
+        if at is not None:
+            own[at] = None
+        try:
+            plain = complete(row._replace(reason=None, message=None, extra=tuple(own)))
+        except BadRecord as error:
+            yield row._replace(reason=error.reason, message=str(error))
+            continue
+        yield plain._replace(extra=(*plain.extra, True))

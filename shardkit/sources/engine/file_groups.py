@@ -8,11 +8,10 @@ from functools import cached_property, lru_cache
 from shardkit.errors import CallError
 from shardkit.naming import IMAGE_ENDINGS, printable
 from shardkit.sources.engine.images import ImagePaths
-from shardkit.sources.file_names import ending, stem_of
-from shardkit.sources.ignoring.filtered_folder import IgnoreGlob
+from shardkit.sources.filtered_folder import IgnoreGlob
 from shardkit.sources.listing import count_skipped
 from shardkit.sources.name_index import NameIndex, stems_of_file
-from shardkit.sources.walking import children, files_below, is_image, is_within, join, parent_of
+from shardkit.sources.walking import children, ending, files_below, is_image, is_within, join, parent_of, stem_of
 from shardkit.storage import Entry, Folder
 
 _WILD = frozenset("*?[")
@@ -36,6 +35,11 @@ class FileGroup:
     @cached_property
     def is_deep(self) -> bool:
         return self.images is None or "/" in self.globs[0][len(self.place) :].strip("/")
+
+    def describe(self) -> str:
+        where = "of their names" if self.images is None else f"in {printable(self.images) or '.'}/"
+        split = f" as {self.split}" if self.split else ""
+        return f"{', '.join(map(printable, self.globs))} with the images {where}{split}"
 
 
 def is_glob(text: str) -> bool:
@@ -181,7 +185,6 @@ class NearestImages:
         self.names = NameIndex(folder, images)
 
     def of_name(self, path: str) -> str | None:
-        """Return the image of a file if its name alone tells it; None otherwise."""
         stem = stem_of(path)
         found = next(filter(None, map(self.names.find_all, (stem, *stems_of_file(stem)))), [])
         beside = [one for one in found if parent_of(one) == parent_of(path)]

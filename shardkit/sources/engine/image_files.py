@@ -3,32 +3,35 @@
 import os
 import posixpath
 import time
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
 
 import pyarrow as pa
 
-from shardkit.naming import printable
-from shardkit.sources.engine.drivers import Complete, RecordDriver
+from shardkit.naming import first_of, printable
+from shardkit.reject_reasons import BAD_ANNOTATION, NO_LABEL
+from shardkit.sources.engine.drivers import Complete, Context
 from shardkit.sources.engine.facts import Fact, Values
 from shardkit.sources.engine.file_groups import FileGroup, GroupFiles, NearestImages, fits, scan_group
-from shardkit.sources.engine.image_file_rows import FileReader
 from shardkit.sources.engine.images import ImagePaths
 from shardkit.sources.engine.lists import OfLists, row_without_image
-from shardkit.sources.engine.rows import count_others, rejected_file
-from shardkit.sources.engine.split_words import split_of_folders
-from shardkit.sources.file_names import encodable_path, ending, stem_of
-from shardkit.sources.formats.record import ImageRecord
-from shardkit.sources.listing import ListingRow, count_skipped
+from shardkit.sources.engine.records import RecordDriver, annotated_rows, completed, plain_row, rejected_file
+from shardkit.sources.formats.format import ImageFormat, ImageRecord, Options
+from shardkit.sources.hosts import refuse_other_count
+from shardkit.sources.listing import ListingRow, RecordProblem, count_skipped, rejected_row, unicode_problem
 from shardkit.sources.readings.values import Unnamed
-from shardkit.sources.visibility import refuse_other_count
-from shardkit.sources.walking import num_slices, slice_bounds
+from shardkit.sources.walking import encodable_path, ending, num_slices, read_label_file, slice_bounds, stem_of
 from shardkit.storage import Entry, Folder
 
 _REST = -1  # index of the part of a group that has the files and images without a partner
 _GROUPS_SHOWN = 8  # that `describe` names
 _MAX_KEPT = 100_000  # files: some 50 MB
 _last_scan: "dict[tuple[int, tuple[int, int]], GroupFiles]" = {}  # the last one of this process, for the next slice
+_WITH_BOXES = (
+    "it has boxes, unlike the first files, and classes of whole images are read; remove them, or give the files with "
+    "boxes apart"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,20 +53,23 @@ class FilesPart:
 class ImageFileDriver(RecordDriver):
     """Enumerates the images that files of annotations are for, and those that lack one."""
 
-    reader: FileReader
+    tree: Folder  # the folder that the paths of the files start at
+    format: ImageFormat
+    options: Options
     groups: tuple[FileGroup, ...]
     images: ImagePaths
-    # Whether the last folder that is called like a split gives it: of the image, else of its file
-    splits_of_folders: bool = False
+    keeps_boxed: bool = False  # whether a file with boxes gives its image a class, too
     # The splits of the files that globs match, if images are found by their names
     split_of_globs: tuple[tuple[str, str], ...] = ()
     named_by: str = ""  # what the user should know about the names of classes, beginning with ','; '' for nothing
     lists: OfLists | None = None  # the lists that name the examples of groups without split; None for none
     by_lists: Fact | None = None  # the split that they give; None for none
 
+    has_lines = False
+
     @property
-    def fields(self) -> tuple[pa.Field, ...]:
-        return self.reader.fields
+    def object_fields(self) -> Sequence[pa.Field]:
+        return self.format.object_fields
 
     @property
     def used(self) -> tuple[str, ...]:
@@ -71,18 +77,12 @@ class ImageFileDriver(RecordDriver):
 
     def describe(self) -> str:
         what = "boxes"
-        if self.reader.attribute is not None:
-            several = "several classes" if self.reader.has_several else "one class"
-            what = f"{several} per image of {printable(repr(self.reader.attribute))}"
-        read = []
-        for group in self.groups[:_GROUPS_SHOWN]:
-            where = "of their names" if group.images is None else f"in {printable(group.images) or '.'}/"
-            split = f" as {group.split}" if group.split else ""
-            read.append(f"{', '.join(map(printable, group.globs))} with the images {where}{split}")
-        if len(self.groups) > _GROUPS_SHOWN:
-            read.append(f"{len(self.groups) - _GROUPS_SHOWN:,} folders more")
-        note = f"; note: {self.reader.format.note}" if self.reader.format.note and self.reader.attribute is None else ""
-        return f"{what} from {'; '.join(read)}{self.named_by}{note}"
+        if self.attribute is not None:
+            several = "several classes" if self.has_several else "one class"
+            what = f"{several} per image of {printable(repr(self.attribute))}"
+        read = first_of([group.describe() for group in self.groups], _GROUPS_SHOWN, more="folders more")
+        note = f"; note: {self.format.note}" if self.format.note and self.attribute is None else ""
+        return f"{what} from {read}{self.named_by}{note}"
 
     def parts(self, folder: Folder) -> list[FilesPart]:
         """See Driver; slices of each group, and a part for what has no partner."""
@@ -95,7 +95,7 @@ class ImageFileDriver(RecordDriver):
         return parts
 
     def _scan(self, folder: Folder, group: FileGroup) -> GroupFiles:
-        return scan_group(self.reader.tree, folder, group, self.images, self.reader.format.side_files)
+        return scan_group(self.tree, folder, group, self.images, self.format.side_files)
 
     def _scan_once(self, folder: Folder, part: FilesPart) -> GroupFiles:
         """Return the files of a part's group, which are scanned once for all slices that a process lists in order.
@@ -111,59 +111,101 @@ class ImageFileDriver(RecordDriver):
             _last_scan[key] = files
         return files
 
-    def rows(
-        self, folder: Folder, part: FilesPart, complete: Complete, skipped: dict[str, int]
-    ) -> Iterator[ListingRow]:
+    def read(self, path: str, entry: Entry) -> ImageRecord:
+        data = read_label_file(self.tree, path, entry.num_bytes, self.format.max_bytes)
+        record = ImageRecord(bad=data) if isinstance(data, str) else self.format.parse(data, self.options)
+        record.bad += "; correct the file, or write it again" if record.bad else ""
+        return record
+
+    def rows(self, context: Context, part: FilesPart) -> Iterator[ListingRow]:
         group = self.groups[part.group]
-        files = self._scan_once(folder, part)
+        files = self._scan_once(context.folder, part)
         if self.by_lists is not None and group.split is None:
-            complete = _with_splits(self.by_lists.values(folder), complete)
-        refuse_other_count(self.reader.tree, group.globs[0], files.num_files, part.num_files)
+            complete = partial(_with_split, self.by_lists.values(context.folder), context.complete)
+            context = replace(context, complete=complete)
+        refuse_other_count(self.tree, group.globs[0], files.num_files, part.num_files)
         if part.index == _REST:
             for kind, count in files.skipped.items():
-                count_skipped(skipped, kind, count)
+                count_skipped(context.skipped, kind, count)
             if group.images is not None:
-                yield from self._without_partner(group, files, complete, skipped)
+                yield from self._without_partner(context, group, files)
             if self.lists is not None and part.group == 0:
-                yield from self._lines_without_image(folder, self.lists)
+                yield from self._lines_without_image(context.folder, self.lists)
             return
         for path, entry in files.pairs[slice_bounds(len(files.pairs), part.index, part.num_slices)]:
             if files.nearest is not None:
-                yield from self._nearest_rows(files.nearest, path, entry, complete, skipped)
+                yield from self._nearest_rows(context, files.nearest, path, entry)
             else:
-                yield from self.reader.pair_rows(group.split, files.images_of[path], path, entry, complete, skipped)
+                yield from self._pair_rows(context, group.split, files.images_of[path], path, entry)
 
-    def _nearest_rows(
-        self, nearest: NearestImages, path: str, entry: Entry, complete: Complete, skipped: dict[str, int]
-    ) -> Iterator[ListingRow]:
+    def _nearest_rows(self, context: Context, nearest: NearestImages, path: str, entry: Entry) -> Iterator[ListingRow]:
         record: ImageRecord | None = None
         key = nearest.of_name(path)
         if key is None:
-            record = self.reader.read(path, entry)
+            record = self.read(path, entry)
             key = nearest.find(path, record.image)
         if key is not None:
-            split = self._split_of(key, path)
-
-            def read() -> ImageRecord:
-                return record or self.reader.read(path, entry)
-
-            yield from self.reader.example(key, nearest.images[key], split, path, read, complete, skipped)
+            row = plain_row(key, self._split_of(key, path), nearest.images[key])
+            yield from self._example(context, row, path, lambda: record or self.read(path, entry))
         elif record is not None and not record.bad:
             said = printable(record.image)
             where = f"{said!r} is neither where the file says nor" if said else "is not"
-            message = f"its image {where} next to it; {self.reader.format.missing}"
+            message = f"its image {where} next to it; {self.format.missing}"
             yield rejected_file(path, self._split_of(path, path), message)
         else:  # a file of another tool, such as the settings of an editor
-            count_skipped(skipped, ending(path))
+            context.skip(ending(path))
+
+    def _pair_rows(
+        self, context: Context, split: str | None, images: Sequence[tuple[str, Entry]], path: str, entry: Entry
+    ) -> Iterator[ListingRow]:
+        """Yield the rows of a file and its image; of several that differ in their endings, the file has to name it."""
+        if len(images) == 1:
+            row = plain_row(images[0][0], split, images[0][1])
+            yield from self._example(context, row, path, lambda: self.read(path, entry))
+            return
+        record = self.read(path, entry)
+        names = [posixpath.basename(key) for key, _ in images]
+        said = posixpath.basename(record.image)
+        for name, (key, image) in zip(names, images, strict=True):
+            if name == said:
+                yield from self._example(context, plain_row(key, split, image), path, lambda: record)
+                continue
+            belongs = f"may belong to {' or '.join(repr(printable(one)) for one in names)}"
+            belongs = f"belongs to {printable(said)!r}" if said in names else belongs
+            message = f"{printable(path)} {belongs}, which differ in their endings only; rename or remove one"
+            yield rejected_row(unicode_problem(key) or RecordProblem(key, NO_LABEL, message), split, image)
+
+    def _example(
+        self, context: Context, row: ListingRow, path: str, read: Callable[[], ImageRecord]
+    ) -> Iterator[ListingRow]:
+        row = completed(row, context.complete)
+        record = ImageRecord() if row.reason is not None else read()
+        if row.reason is not None:
+            yield row
+        elif problem := self.problem_of(context, record):
+            reason, message = problem
+            yield row._replace(reason=reason, message=f"{encodable_path(path)}: {message}", extra=())
+        else:
+            row = self.with_values(row, record)
+            objects = record if self.attribute is None else ImageRecord()
+            yield from annotated_rows(context, row, objects, path, self.format.advice)
+
+    def problem_of(self, context: Context, record: ImageRecord) -> tuple[str, str] | None:
+        has_shapes = bool(record.objects or record.problems or record.left_out)
+        if self.attribute is not None and has_shapes and not self.keeps_boxed:
+            return BAD_ANNOTATION, _WITH_BOXES
+        if self.attribute is None and record.attributes:
+            if not record.objects and self.format.of_classes:
+                return BAD_ANNOTATION, self.format.of_classes
+            context.skip(f"classes of whole images ({', '.join(record.attributes)})")
+        return RecordDriver.problem_of(self, context, record)
 
     def _split_of(self, key: str, path: str) -> str | None:
         if self.split_of_globs:
             return next((split for glob, split in self.split_of_globs if fits(glob, path)), None)
-        return split_of_folders(key, path) if self.splits_of_folders else None
+        return self.split_of(key, path)
 
-    def _without_partner(
-        self, group: FileGroup, files: GroupFiles, complete: Complete, skipped: dict[str, int]
-    ) -> Iterator[ListingRow]:
+    def _without_partner(self, context: Context, group: FileGroup, files: GroupFiles) -> Iterator[ListingRow]:
         """Yield the rows of files without image, unless they name one without a file; then of the other images."""
         where = printable(group.images or "") or "its folder"
         images_alone = files.images_alone.copy()  # slices share the scan
@@ -172,21 +214,20 @@ class ImageFileDriver(RecordDriver):
         for path, entry in files.files_alone.items():
             if self.lists is not None and (self._are_paths or stem_of(path) not in listed):
                 continue  # the line of the list is reported, or the file is of no example
-            said = posixpath.basename(self.reader.read(path, entry).image)
+            said = posixpath.basename(self.read(path, entry).image)
             if (key := images.pop(said, None)) is not None:
                 pair = [(key, images_alone.pop(key))]
-                yield from self.reader.pair_rows(group.split, pair, path, entry, complete, skipped)
+                yield from self._pair_rows(context, group.split, pair, path, entry)
                 continue
             also = f", and no {said!r}" if said else ""
             what = f"there is no image {stem_of(path)!r} of any usual ending in {where}{also}"
-            message = f"{what}; {self.reader.format.missing}"
-            yield rejected_file(path, listed.get(stem_of(path), group.split), encodable_path(message))
+            yield rejected_file(path, listed.get(stem_of(path), group.split), f"{what}; {self.format.missing}")
         for key, image in images_alone.items():
-            row = self.reader.completed(key, image, group.split, complete)
+            row = completed(plain_row(key, group.split, image), context.complete)
             if row.reason is None:
-                name = printable(f"{stem_of(key)}{self.reader.format.ending}")
+                name = printable(f"{stem_of(key)}{self.format.ending}")
                 what = f"there is no {name} in {printable(group.place) or 'its folder'}; add it"
-                yield from self.reader.unannotated(row, image, what, skipped)
+                yield from self.unannotated(context, row, image, what)
             else:
                 yield row
 
@@ -215,29 +256,24 @@ class ImageFileDriver(RecordDriver):
                 yield from files.images_alone
                 continue
             for path, entry in files.pairs:
-                key = nearest.of_name(path) or nearest.find(path, self.reader.read(path, entry).image)
+                key = nearest.of_name(path) or nearest.find(path, self.read(path, entry).image)
                 if key is not None:
                     yield key
 
-    def unnamed(self, folder: Folder, mode: Unnamed, skipped: dict[str, int]) -> Iterator[ListingRow] | None:
+    def unnamed(self, context: Context, mode: Unnamed) -> Iterator[ListingRow] | None:
+        """See Driver; groups with a folder of images list all of it."""
         if mode == "reject" or self.groups[0].images is None:
-            return RecordDriver.unnamed(self, folder, mode, skipped)
-        if self.is_whole:
-            self._count_others(folder, skipped)
+            return RecordDriver.unnamed(self, context, mode)
+        flat = [group for group in self.groups if self.is_whole and not group.is_deep]
+        inner = [path for group in flat for path in self._scan(context.folder, group).folders]
+        covered = {path for group in self.groups for path in (group.images or "", group.place)}
+        self.count_others(context, ["", *inner], covered)
         return iter(())
 
-    def _count_others(self, folder: Folder, skipped: dict[str, int]) -> None:
-        """Count the images in other folders than those of the groups, which list theirs."""
-        flat = [group for group in self.groups if not group.is_deep]
-        inner = [path for group in flat for path in self._scan(folder, group).folders]
-        covered = {path for group in self.groups for path in (group.images or "", group.place)}
-        count_others(folder, ["", *inner], covered, skipped)
-
-    def unnamed_row(self, key: str, entry: Entry, skipped: dict[str, int], which: str = "") -> Iterator[ListingRow]:
-        row = ListingRow(key, self._split_of(key, key), None, entry.num_bytes, entry.mtime_ns)
-        what = f"no {self.reader.format.ending} file of {self.reader.format.title} is for the image; add one"
-        yield from self.reader.unannotated(row, entry, what, skipped)
+    def unnamed_row(self, context: Context, key: str, entry: Entry, which: str = "") -> Iterator[ListingRow]:
+        what = f"no {self.format.ending} file of {self.format.title} is for the image; add one"
+        return self.unannotated(context, plain_row(key, self._split_of(key, key), entry), entry, what)
 
 
-def _with_splits(split_of: Values, complete: Complete) -> Complete:
-    return lambda row: complete(row._replace(split=split_of(row.key)))
+def _with_split(split_of: Values, complete: Complete, row: ListingRow) -> ListingRow:
+    return complete(row._replace(split=split_of(row.key)))

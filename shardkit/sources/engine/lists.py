@@ -10,14 +10,13 @@ from shardkit.reject_reasons import MISSING
 from shardkit.sources.engine.facts import Fact, Values, once
 from shardkit.sources.engine.images import ImagePaths
 from shardkit.sources.engine.matching import ImageNames, Matching, Strip
-from shardkit.sources.file_names import encodable_path
-from shardkit.sources.formats.tables.line_files import LineFile
-from shardkit.sources.formats.tables.opening import column_index, open_table_file
+from shardkit.sources.formats.tables.opening import LineFile, column_index, open_table_file
 from shardkit.sources.formats.tables.records import TableFile
 from shardkit.sources.formats.tables.text_files import open_names
 from shardkit.sources.listing import ListingRow, RecordProblem, rejected_row
 from shardkit.sources.options import SourceOptions
 from shardkit.sources.unlisted_images import NamedImages
+from shardkit.sources.walking import encodable_path
 from shardkit.storage import Folder
 
 

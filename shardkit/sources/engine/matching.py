@@ -9,10 +9,9 @@ from typing import TypeAlias, TypeVar, cast
 from shardkit.errors import DataError
 from shardkit.naming import IMAGE_ENDINGS, printable
 from shardkit.options.values import Match
-from shardkit.sources.engine.prefixes import PathPrefix, replace_prefix
-from shardkit.sources.file_names import ending
+from shardkit.sources.engine.paths import PathPrefix, replace_prefix
 from shardkit.sources.name_index import name_key, without_file_ending, written_path
-from shardkit.sources.walking import join
+from shardkit.sources.walking import ending, join
 
 T = TypeVar("T", bound=Hashable)
 

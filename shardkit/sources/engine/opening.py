@@ -9,29 +9,25 @@ from shardkit.errors import CallError
 from shardkit.naming import printable
 from shardkit.options.words import named
 from shardkit.sources.columns import GROUP, UNLABELLED, feature_field
-from shardkit.sources.context import Opening
-from shardkit.sources.engine.annotation_opening import annotation_driver, check_options
+from shardkit.sources.engine.annotation_opening import annotation_driver, check_options, image_file_driver
 from shardkit.sources.engine.annotations import AnnotationDriver
-from shardkit.sources.engine.binding import Binding
-from shardkit.sources.engine.box_table_opening import box_table_driver
-from shardkit.sources.engine.box_tables import BoxTableDriver
+from shardkit.sources.engine.box_tables import BoxTableDriver, box_table_driver
 from shardkit.sources.engine.column_labels import NamedNumbers
 from shardkit.sources.engine.drivers import Driver, TreeDriver
-from shardkit.sources.engine.facts import ByKey, Fact, OfPath, label_fact, split_fact
+from shardkit.sources.engine.facts import ByKey, Fact, OfPath, label_fact, split_fact, unlabelled_globs
 from shardkit.sources.engine.file_groups import check_file, files_of_globs
-from shardkit.sources.engine.image_file_opening import image_file_driver
 from shardkit.sources.engine.image_files import ImageFileDriver
-from shardkit.sources.engine.images import ImagePaths
+from shardkit.sources.engine.images import Binding, ImagePaths
 from shardkit.sources.engine.lists import OfLists, open_list
 from shardkit.sources.engine.masks import mask_paths, open_masks
 from shardkit.sources.engine.matching import Matching, Strip, find_matching
-from shardkit.sources.engine.rows import unlabelled_globs
 from shardkit.sources.engine.source import ReadingSource
 from shardkit.sources.engine.table_opening import NUM_SAMPLED, TableOpening
 from shardkit.sources.engine.tables import OfTables, TableDriver
+from shardkit.sources.filtered_folder import IgnoreGlob
 from shardkit.sources.formats.registry import BOX_TABLE, FORMATS, IMAGE_FORMATS, NAMES
 from shardkit.sources.formats.tables.text_files import IMAGE
-from shardkit.sources.ignoring.filtered_folder import IgnoreGlob
+from shardkit.sources.options import Opening
 from shardkit.sources.readings.values import (
     STATED,
     Annotation,
@@ -52,19 +48,9 @@ from shardkit.storage import open_folder
 def open_reading(
     opening: Opening, reading: Reading, *, name: str = STATED, is_strict: bool = True, remark: str = ""
 ) -> ReadingSource:
-    """Return the source of a reading.
+    """Return the source of a reading, named like a layout; the folder of `opening` hides what the reading ignores.
 
-    Args:
-        opening: What the user opens; its folder hides what the reading ignores.
-        reading: The reading.
-        name: Name of the layout.
-        is_strict: Whether a file that nothing explains stops.
-        remark: What the user should know besides, beginning with ';'.
-
-    Raises:
-        CallError: A folder, file or column of the reading does not exist, or it says two things of one fact.
-        DataError: A file of it cannot be read.
-        MachineError: The disk or the network failed.
+    With `is_strict`, a file that nothing explains stops. The remark, for the user, begins with ';'.
     """
     root = reading.images.root
     at = opening

@@ -13,23 +13,20 @@ from shardkit.naming import printable
 from shardkit.sources.claim import Claim, UsedFile
 from shardkit.sources.columns import IS_UNLABELLED, LISTING_SCHEMA, OBJECTS
 from shardkit.sources.engine.accounting import Accounting, check_accounts, files_and_uses
-from shardkit.sources.engine.drivers import Complete, Driver, RestPart
-from shardkit.sources.engine.facts import LEFT_OUT, Fact, Values
+from shardkit.sources.engine.drivers import Complete, Context, Driver, RestPart
+from shardkit.sources.engine.facts import LEFT_OUT, Fact, Values, with_unlabelled
 from shardkit.sources.engine.file_groups import is_glob
-from shardkit.sources.engine.images import ImagePaths
+from shardkit.sources.engine.images import MASKS, ImagePaths
 from shardkit.sources.engine.lists import lines_without_image
-from shardkit.sources.engine.mask_paths import MASKS
 from shardkit.sources.engine.masks import masks_without_image
-from shardkit.sources.engine.rows import with_unlabelled
 from shardkit.sources.engine.tables import TableDriver, records_without_image, tables_of_classes
-from shardkit.sources.file_names import ending
-from shardkit.sources.formats.record import RecordTable
-from shardkit.sources.ignoring.filtered_folder import IgnoreGlob
+from shardkit.sources.filtered_folder import IgnoreGlob
+from shardkit.sources.formats.format import RecordTable
 from shardkit.sources.listing import BadRecord, Listing, ListingRow, Source, batched, below, count_skipped
 from shardkit.sources.readings.flags import fact_text, folder_levels
 from shardkit.sources.readings.values import Annotation, Listed, Origin, Paired, Reading, files_of
-from shardkit.sources.unlisted_images import NamedImages, count_unlisted_images, count_unnamed
-from shardkit.sources.walking import files_below, is_image, join
+from shardkit.sources.unlisted_images import NamedImages, count_unlisted_images, images_near
+from shardkit.sources.walking import ending, files_below, is_image, join
 from shardkit.storage import Entry, Folder
 
 
@@ -124,9 +121,9 @@ class ReadingSource(Source):
         if isinstance(part, RestPart):
             rows = self._rest(skipped)
         else:
-            complete = self._complete()
-            tables = self.driver.object_tables(self.folder, part, complete, skipped, batch_rows)
-            rows = self.driver.rows(self.folder, part, complete, skipped) if tables is None else iter(())
+            context = Context(self.folder, skipped, self._complete())
+            tables = self.driver.object_tables(context, part, batch_rows)
+            rows = self.driver.rows(context, part) if tables is None else iter(())
             for some, table in tables or ():
                 if table is None:
                     rows = iter(some)
@@ -209,8 +206,8 @@ class ReadingSource(Source):
             if tables := tables_of_classes(self.facts):
                 yield from records_without_image(self.folder, tables, self._complete())
             return
-        mode = self.value.images.unnamed
-        if (rows := self.driver.unnamed(self.folder, mode, skipped)) is not None:
+        mode, context = self.value.images.unnamed, Context(self.folder, skipped)
+        if (rows := self.driver.unnamed(context, mode)) is not None:
             if self.is_strict:
                 accounting = Accounting(self.used, self.root)
                 for path, entry in self._files():
@@ -226,13 +223,13 @@ class ReadingSource(Source):
             others = count_unlisted_images(self.folder, f"that {which}", covered=covered, named=NamedImages(keys))
             skipped.update(others)
         elif not self.is_strict and not rejects:
-            num = count_unnamed(self.folder, keys)
+            num = sum(1 for _ in images_near(self.folder, NamedImages(keys)))
         else:
             for path, entry in self._others(NamedImages(keys), skipped):
                 if not rejects and not self._is_unlabelled(path):
                     num += 1
                     continue
-                yield from map(with_split, self.driver.unnamed_row(path, entry, skipped, which))
+                yield from map(with_split, self.driver.unnamed_row(context, path, entry, which))
         if num:
             count_skipped(skipped, f"image{'s' * (num > 1)} that {which}", num)
 

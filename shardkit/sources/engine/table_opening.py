@@ -9,19 +9,24 @@ from typing import Any, cast
 from shardkit.errors import DataError
 from shardkit.naming import first_of
 from shardkit.options.words import named
-from shardkit.sources.engine.binding import Binding
 from shardkit.sources.engine.column_labels import options_of, read_labels
 from shardkit.sources.engine.columns import Columns
-from shardkit.sources.engine.joined_names import JoinedNames
+from shardkit.sources.engine.images import Binding
 from shardkit.sources.engine.labels.reading import Labels as ColumnLabels
-from shardkit.sources.engine.lost_zeros import refuse_lost_zeros
 from shardkit.sources.engine.matching import Matching, Naming, Strip, find_matching
-from shardkit.sources.engine.split_columns import assigns_splits
+from shardkit.sources.engine.splits import assigns_splits
+from shardkit.sources.engine.table_names import JoinedNames, refuse_lost_zeros
 from shardkit.sources.engine.tables import Tables
 from shardkit.sources.formats.column_names import IMAGE_COLUMNS, LIKELY_IMAGE_COLUMNS, named_like
 from shardkit.sources.formats.tables.json_files import JsonTable
-from shardkit.sources.formats.tables.line_files import JoinedTable, LineFile, open_separated
-from shardkit.sources.formats.tables.opening import column_index, open_table_file, read_prefix
+from shardkit.sources.formats.tables.opening import (
+    JoinedTable,
+    LineFile,
+    column_index,
+    open_separated,
+    open_table_file,
+    read_prefix,
+)
 from shardkit.sources.formats.tables.records import Record, TableFile, records_of
 from shardkit.sources.name_index import written_path
 from shardkit.sources.options import SourceOptions
@@ -30,7 +35,6 @@ from shardkit.sources.walking import join, parent_of
 
 NUM_SAMPLED = 1_000  # records by which names are matched with images
 _SHOWN = 5
-_NAMES_SHOWN = 20
 
 
 @dataclass(slots=True)
@@ -58,15 +62,11 @@ class TableOpening:
                     f"{other.url}: there is no column {missing[0]!r}, which {files[0].url} has; read it as another fact"
                 )
                 raise DataError(msg)
-        complete = replace(
-            origin,
-            key=origin.key or (files[0].columns[key],),
-            match=matching.match,
-            fold=matching.fold,
-            base=matching.base,
-        )
-        self._complete(origin, complete)
-        split = self.at.reading.split
+        found: dict[str, Any] = {"key": origin.key or (files[0].columns[key],)}
+        found |= {name: getattr(matching, name) for name in ("match", "fold", "base")}
+        reading = self.at.reading
+        self.at.reading = reading.mapped(lambda one: replace(one, **found) if _same(one, origin) else one)
+        split = reading.split
         splits: tuple[str, ...] = ()
         if what == "label" and isinstance(split, Listed) and {*self.paths} <= {*split.lists}:
             splits = tuple(split.lists[path] for path in self.paths)
@@ -80,7 +80,7 @@ class TableOpening:
             self.at.images,
             origin.map if what == "label" else {},
             splits,
-            f"{what} {complete}",
+            f"{what} {replace(origin, **found)}",
         )
 
     def _with_columns(self, origin: Column, file: TableFile) -> Column:
@@ -109,22 +109,6 @@ class TableOpening:
         # A text file is divided in the way in which it has these columns.
         columns = () if origin.via else tuple(name for name in (*origin.key, *origin.column) if name != "*")
         return open_table_file(self.at.tree, path, replace(options, label_columns=columns))
-
-    def _complete(self, origin: Column, complete: Column) -> None:
-        found = {name: getattr(complete, name) for name in ("key", "match", "fold", "base")}
-
-        def put(one: Any) -> Any:
-            return replace(one, **found) if _same(one, origin) else one
-
-        reading = self.at.reading
-        label = reading.label
-        self.at.reading = replace(
-            reading,
-            label=None if label is None else replace(label, origin=put(label.origin)),
-            split=put(reading.split),
-            group=put(reading.group),
-            features={name: put(one) for name, one in reading.features.items()},
-        )
 
     def _named(self, origin: Column, files: Sequence[TableFile]) -> tuple[int, Matching]:
         file = files[0]
@@ -181,10 +165,7 @@ class TableOpening:
     def _columns(
         self, files: Sequence[TableFile], prefix: Sequence[Record], key: int, origin: Column, what: str
     ) -> Columns:
-        file = files[0]
-
-        read_all = partial(records_of, files)
-        reading = self.at.reading
+        file, reading, read_all = files[0], self.at.reading, partial(records_of, files)
         chosen = tuple(column_index(file, name) for name in origin.column)
         split = group = None
         features: dict[str, int] = {}
@@ -194,15 +175,10 @@ class TableOpening:
             label = cast("Labels", reading.label)
             labels, label = read_labels(self.at.tree, file, prefix, chosen, read_all, label, reading.classes)
             self.at.reading = replace(reading, label=label)
-            if isinstance(reading.split, Column) and _same(reading.split, origin):
-                split = column_index(file, reading.split.column[0])
-            if isinstance(reading.group, Column) and _same(reading.group, origin):
-                group = column_index(file, reading.group.column[0])
-            features = {
-                name: column_index(file, one.column[0])
-                for name, one in reading.features.items()
-                if isinstance(one, Column) and _same(one, origin) and one.column == (name,)
-            }
+            own = {name: one.column for name, one in reading.facts() if isinstance(one, Column) and _same(one, origin)}
+            split, group = (column_index(file, own[name][0]) if name in own else None for name in ("split", "group"))
+            own = {name: own.get(f"features.{name}", ()) for name in reading.features}
+            features = {name: column_index(file, name) for name, columns in own.items() if columns == (name,)}
         elif what == "split":
             [split] = chosen
         elif what == "group":

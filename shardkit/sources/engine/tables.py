@@ -13,14 +13,13 @@ from shardkit.naming import printable
 from shardkit.reject_reasons import NO_SPLIT
 from shardkit.sources.columns import LINE, UNMEASURED
 from shardkit.sources.engine.columns import Columns
-from shardkit.sources.engine.described_images import described_images, values_of
-from shardkit.sources.engine.drivers import Complete, Driver
+from shardkit.sources.engine.drivers import Complete, Context, Driver
 from shardkit.sources.engine.facts import LEFT_OUT, Fact, OfPath, Values, once
 from shardkit.sources.engine.images import ImagePaths
 from shardkit.sources.engine.matching import ImageNames, Matching, Strip
-from shardkit.sources.engine.prefixes import replace_prefix
-from shardkit.sources.engine.table_paths import KeyBuilder, absolute_form, root_of
-from shardkit.sources.formats.tables.records import TableFile, TablePart
+from shardkit.sources.engine.paths import KeyBuilder, absolute_form, replace_prefix, root_of
+from shardkit.sources.engine.table_names import described_images, values_of
+from shardkit.sources.formats.tables.records import TableFile, TablePart, in_order
 from shardkit.sources.formats.tables.text_files import TEXT_ENDINGS
 from shardkit.sources.formats.tables.values import shown
 from shardkit.sources.listing import BadRecord, ListingRow, count_skipped
@@ -55,12 +54,12 @@ class Tables:
     def rows(self, folder: Folder, file: int, piece: TablePart, skipped: dict[str, int]) -> Iterator[ListingRow]:
         """Yield the rows of a part of a table; a rejected one for a record that gives no example."""
         table = self.files[file]
-        columns = self.columns.reordered(table.columns)
+        columns = self.columns
         row_of = columns.rows(table.name, self._key_of(folder, table))
         split = self.splits[file] if self.splits else None
         shared = self._shared(folder)
-        described = self._described(folder, table, columns.image) if self.matching.match == "start" else None
-        for record in table.records(piece):
+        described = self._described(folder, table) if self.matching.match == "start" else None
+        for record in in_order(table.records(piece), table.columns, columns.names):
             if kind := columns.why_left_out(record):
                 count_skipped(skipped, kind)
                 continue
@@ -106,18 +105,21 @@ class Tables:
         return itertools.chain.from_iterable(self._keys_of(folder, table) for table in self.files)
 
     def _keys_of(self, folder: Folder, table: TableFile) -> Iterator[str]:
-        column = table.columns.index(self.columns.names[self.columns.image])
         if self.matching.match == "start":
-            yield from itertools.chain.from_iterable(self._described(folder, table, column).values())
+            yield from itertools.chain.from_iterable(self._described(folder, table).values())
             return
+        column = self._image_in(table)
         key_of = self._key_of(folder, table)
         for record in table.all_records(frozenset({column})):
             if record.problem is None:
                 with contextlib.suppress(BadRecord):
                     yield key_of(record.values[column])
 
-    def _described(self, folder: Folder, table: TableFile, column: int) -> dict[str, list[str]]:
-        return described_images(folder, values_of(table, column))
+    def _described(self, folder: Folder, table: TableFile) -> dict[str, list[str]]:
+        return described_images(folder, values_of(table, self._image_in(table)))
+
+    def _image_in(self, table: TableFile) -> int:
+        return table.columns.index(self.columns.names[self.columns.image])
 
     def base_of(self, table: TableFile) -> str:
         """Return the folder that a table's paths start at, below that of the keys."""
@@ -189,15 +191,13 @@ class TableDriver(Driver):
             return [part]
         return [PiecePart(part.file, piece) for piece in self.tables.files[part.file].divided(part.piece)]
 
-    def rows(
-        self, folder: Folder, part: PiecePart, complete: Complete, skipped: dict[str, int]
-    ) -> Iterator[ListingRow]:
-        for row in self.tables.rows(folder, part.file, part.piece, skipped):
+    def rows(self, context: Context, part: PiecePart) -> Iterator[ListingRow]:
+        for row in self.tables.rows(context.folder, part.file, part.piece, context.skipped):
             if row.reason is not None:
                 yield row
                 continue
             try:
-                yield complete(row)
+                yield context.complete(row)
             except BadRecord as error:
                 line = f"{self.tables.files[part.file].name}, line {row.extra[0]}: " * (error.reason != LEFT_OUT)
                 nulls = (None,) * (len(self.fields) - 1)

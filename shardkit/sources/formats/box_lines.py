@@ -16,23 +16,41 @@ class; a text of ``###`` cannot be read by people and is left out.
 
 The first line of WIDER Person, in ``1.jpg.txt``, is the number of the others, each a class and two corners. Class 4 is
 a region to ignore, as the dataset's page says.
+
+WIDER FACE's lists are of many images: the path of each, the number of faces, and a line per face: x, y, width, height
+in pixels, and six attributes. An image without faces has the number 0 and, after it, one line of zeros.
+
+    0--Parade/0_Parade_marchingband_1_849.jpg
+    1
+    449 330 122 149 0 0 0 0 0 0
 """
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from typing import BinaryIO
 
 import pyarrow as pa
 
-from shardkit.naming import counted
-from shardkit.sources.formats.format import Options
-from shardkit.sources.formats.one_image import line_format
-from shardkit.sources.formats.record import NUMBER, ImageRecord, Object, encodable, number_problem
+from shardkit.naming import IMAGE_ENDINGS, counted
+from shardkit.sources.columns import MAX_OBJECTS
+from shardkit.sources.formats.format import (
+    NUMBER,
+    Format,
+    ImageRecord,
+    Object,
+    Options,
+    encodable,
+    line_format,
+    number_problem,
+)
+from shardkit.sources.formats.tables.lines import MAX_LINE_BYTES
+from shardkit.sources.walking import ending
 
 _CLASSES = (
     *("pedestrian", "people", "bicycle", "car", "van", "truck", "tricycle", "awning-tricycle", "bus", "motor"),
     "others",
 )
-_VISDRONE_FIELDS = 8
+_VISDRONE_FIELDS = (8,)
 _NUM_CORNERS = 8  # numbers of four corners
 _DOTA_FIELDS = (9, 10)  # without or with the difficulty
 _DOTA_HEADER = ("imagesource", "gsd")
@@ -41,18 +59,23 @@ _NUMBERS = re.compile(r"[-+.,0-9\s]*")
 # Classes of WIDER Person by number, from 1; None for regions to ignore.
 _PEOPLE = ("pedestrians", "riders", "partially-visible persons", None, "crowd")
 _DONT_CARE = "DontCare"  # regions without labels, not objects; TFDS leaves them out too
-_KITTI_FIELDS = (15, 16)
+_KITTI_FIELDS = (16, 15)  # with and without a score
+
+
+def _fields(line: str, separator: str | None, widths: Sequence[int], numbers: slice, what: str) -> list[str] | str:
+    """Return the fields of a line, or why it has others than it should."""
+    fields = [one.strip() for one in line.split(separator)]
+    if len(fields) not in widths:
+        return f"{counted(len(fields), 'field')}, where {what} has {widths[-1]}"
+    return number_problem(fields[numbers]) or fields
 
 
 def _kitti(line: str, record: ImageRecord, options: Options) -> Object | str | None:
-    fields = line.split()
-    if fields[0] == _DONT_CARE:
+    if line.split(maxsplit=1)[0] == _DONT_CARE:
         record.leave_out("DontCare regions")
         return None
-    if len(fields) not in _KITTI_FIELDS:
-        return f"{counted(len(fields), 'field')}, where an object has {_KITTI_FIELDS[0]}"
-    if problem := number_problem(fields[1:]):
-        return problem
+    if isinstance(fields := _fields(line, None, _KITTI_FIELDS, slice(1, None), "an object"), str):
+        return fields
     truncated, occluded, alpha, left, top, right, bottom = map(float, fields[1:8])
     return {
         "bbox": [top, left, bottom, right],
@@ -64,16 +87,13 @@ def _kitti(line: str, record: ImageRecord, options: Options) -> Object | str | N
 
 
 def _are_kitti(lines: Sequence[str]) -> bool:
-    fields = lines[0].split()
-    return len(fields) in _KITTI_FIELDS and not NUMBER.fullmatch(fields[0]) and all(map(NUMBER.fullmatch, fields[1:]))
+    fields = _fields(lines[0], None, _KITTI_FIELDS, slice(1, None), "")
+    return not isinstance(fields, str) and not NUMBER.fullmatch(fields[0])
 
 
 def _visdrone(line: str, record: ImageRecord, options: Options) -> Object | str | None:
-    fields = line.rstrip(",").split(",")
-    if len(fields) != _VISDRONE_FIELDS:
-        return f"{counted(len(fields), 'field')}, where an object has {_VISDRONE_FIELDS}"
-    if problem := number_problem(map(str.strip, fields)):
-        return problem
+    if isinstance(fields := _fields(line.rstrip(","), ",", _VISDRONE_FIELDS, slice(None), "an object"), str):
+        return fields
     left, top, width, height, score, category = map(float, fields[:6])
     if score == 0 or category == 0:
         record.leave_out("regions to ignore")
@@ -84,13 +104,10 @@ def _visdrone(line: str, record: ImageRecord, options: Options) -> Object | str 
 
 
 def _dota(line: str, record: ImageRecord, options: Options) -> Object | str | None:
-    fields = line.split()
     if line.partition(":")[0].lower() in _DOTA_HEADER:
         return None
-    if len(fields) not in _DOTA_FIELDS:
-        return f"{counted(len(fields), 'field')}, where an object has {_DOTA_FIELDS[-1]}"
-    if problem := number_problem(fields[:_NUM_CORNERS]):
-        return problem
+    if isinstance(fields := _fields(line, None, _DOTA_FIELDS, slice(_NUM_CORNERS), "an object"), str):
+        return fields
     return {"bbox": _around(fields), "label_name": encodable(fields[_NUM_CORNERS])}
 
 
@@ -153,18 +170,13 @@ def _are_wider_person(lines: Sequence[str]) -> bool:
 
 
 def _are_visdrone(lines: Sequence[str]) -> bool:
-    fields = lines[0].rstrip(",").split(",")
-    return len(fields) == _VISDRONE_FIELDS and all(NUMBER.fullmatch(one.strip()) for one in fields)
+    return not isinstance(_fields(lines[0].rstrip(","), ",", _VISDRONE_FIELDS, slice(None), ""), str)
 
 
 def _are_dota(lines: Sequence[str]) -> bool:
-    line, fields = lines[0], lines[0].split()
+    line, fields = lines[0], _fields(lines[0], None, _DOTA_FIELDS, slice(_NUM_CORNERS), "")
     is_header = line.partition(":")[0].lower() in _DOTA_HEADER and ":" in line
-    return is_header or (
-        len(fields) in _DOTA_FIELDS
-        and all(map(NUMBER.fullmatch, fields[:_NUM_CORNERS]))
-        and not NUMBER.fullmatch(fields[_NUM_CORNERS])
-    )
+    return is_header or (not isinstance(fields, str) and not NUMBER.fullmatch(fields[_NUM_CORNERS]))
 
 
 KITTI = line_format(
@@ -186,3 +198,74 @@ ICDAR = line_format(
     "icdar", "ICDAR", _are_icdar, _icdar, note="boxes enclose the corners of texts, whose characters are left out"
 )
 WIDER_PERSON = line_format("wider-person", "WIDER Person", _are_wider_person, _wider_person, note=_IGNORED)
+
+
+_FACE = "face"
+_ATTRIBUTES = ("blur", "expression", "illumination", "invalid", "occlusion", "pose")
+_NUM_FIELDS = 4 + len(_ATTRIBUTES)
+_SHOWN = 80  # characters of a bad line
+_ADVICE = "; correct the line, or download the list again"
+
+
+class _WiderFace(Format):
+    """WIDER FACE's lists; the one class is ``face``."""
+
+    name = "wider-face"
+    title = "WIDER FACE's list"
+    noun = "line"
+    object_fields = tuple(pa.field(name, pa.int64()) for name in _ATTRIBUTES)
+    note = "one class, 'face'"
+
+    def classes(self, file: BinaryIO, name: str, options: Options) -> Mapping[int, str]:
+        return {0: _FACE}
+
+    def records(self, file: BinaryIO, name: str, options: Options) -> Iterator[ImageRecord]:
+        """See Format; lines before the first path belong to a record without image."""
+        record, wanted, num_seen, number = ImageRecord(), 0, 0, 0
+        while line := file.readline(MAX_LINE_BYTES):
+            number += 1
+            text = line.decode("utf-8", "replace").removeprefix("\ufeff").strip()
+            if not text:
+                continue
+            if _is_path(text):
+                yield from _finished(record, wanted, num_seen)
+                record, wanted, num_seen = ImageRecord(text, number=number), -1, 0
+            elif wanted < 0 and text.isascii() and text.isdecimal():
+                wanted = int(text[:_SHOWN])
+            else:
+                num_seen += 1
+                found = _face(text)
+                if isinstance(found, str):
+                    record.add_line_problem(number, found + _ADVICE)
+                elif wanted != 0 and len(record.objects) <= MAX_OBJECTS:  # 0: the line of zeros
+                    record.objects.append({**found, "name": f"line {number}"})
+        yield from _finished(record, wanted, num_seen)
+
+
+def _finished(record: ImageRecord, wanted: int, num_seen: int) -> Iterator[ImageRecord]:
+    if record.image and wanted < 0:
+        record.add_line_problem(record.number, f"no number of faces follows the path{_ADVICE}")
+    elif record.image and wanted != num_seen and not (wanted == 0 and num_seen <= 1):
+        what = f"{counted(num_seen, 'face')} follow the path, but the count is {wanted:,}"
+        record.add_line_problem(record.number, what + _ADVICE)
+    if record.image or record.problems:
+        yield record
+
+
+def _is_path(text: str) -> bool:
+    return ending(text) in IMAGE_ENDINGS
+
+
+def _face(text: str) -> Object | str:
+    fields = text.split()
+    if len(fields) != _NUM_FIELDS:
+        return f"{counted(len(fields), 'field')} in {text[:_SHOWN]!r}, where a face has {_NUM_FIELDS}"
+    try:
+        x, y, width, height = map(float, fields[:4])
+        attributes = dict(zip(_ATTRIBUTES, map(int, fields[4:]), strict=True))
+    except ValueError:
+        return f"{text[:_SHOWN]!r} has a field that is no number"
+    return {"bbox": [y, x, y + height, x + width], "label_name": _FACE, **attributes}
+
+
+WIDER_FACE = _WiderFace()

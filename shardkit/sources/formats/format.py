@@ -1,12 +1,118 @@
-"""`Format`: what each format of annotations gives to the engine."""
+"""`Format` and `ImageFormat`, what a format of annotations gives to the engine, and `ImageRecord`, what files say."""
 
-from collections.abc import Iterator, Mapping
-from typing import BinaryIO, Protocol, TypeAlias
+import math
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Any, BinaryIO, NamedTuple, Protocol, TypeAlias
 
 import pyarrow as pa
 
 from shardkit.errors import CallError
-from shardkit.sources.formats.record import ImageRecord, RecordTable
+from shardkit.reject_reasons import BAD_ANNOTATION, BAD_BOX
+from shardkit.sources.columns import MAX_OBJECTS
+from shardkit.sources.formats.shapes import Sides, is_finite, number
+from shardkit.sources.listing import RecordProblem, count_skipped
+
+Object = dict[str, Any]
+Size = tuple[int | None, int | None]
+ONE_CLASS = "object"  # the class of every box of a file without classes
+# float() also accepts 1_000, infinity and the digits of other scripts.
+NUMBER = re.compile(r"[-+]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][-+]?[0-9]+)?")
+_MAX_SIDE = 2**31
+_SHOWN = 80  # characters of a bad field
+
+
+@dataclass(slots=True)
+class ImageRecord:
+    """What a file says about one image."""
+
+    image: str = ""  # the image's path or name as written; '' if the file gives none
+    # Width and height that the boxes refer to: pixels, (0, 0) if boxes are fractions of the sides, None if the file
+    # does not give them: then they are the image's
+    size: Size = (None, None)
+    objects: list[Object] = field(default_factory=list)
+    # The bad objects; the key is the object's name in the file, such as "line 3"
+    problems: list[RecordProblem] = field(default_factory=list)
+    # Number of shapes that are not read, by a phrase for the user
+    left_out: dict[str, int] = field(default_factory=dict)
+    # Classes of the whole image, by the name of what gives them
+    attributes: dict[str, list[str]] = field(default_factory=dict)
+    number: int = 0  # the record's number in the file, or that of its line, from 1
+    split: str = ""  # the split's name as written; '' for none
+    # Names of what gives classes to boxes: attributes of regions, or labelling jobs
+    columns: dict[str, None] = field(default_factory=dict)
+    bad: str = ""  # why the record gives no example, such as "it is no JSON object"; '' if it does
+    reason: str = BAD_ANNOTATION  # the code of shardkit.reject_reasons for that
+    mask: str = ""  # path of the image's mask, as written; '' for none
+    # The colours of the mask, as red + 256 * green + 65,536 * blue, with the class of each
+    segments: list[tuple[int, str]] = field(default_factory=list)
+    is_skipped: bool = False  # whether the record says that nobody labelled the image
+
+    def add_line_problem(self, line: int, what: str) -> None:
+        self.problems.append(RecordProblem(f"line {line}", BAD_ANNOTATION, what))
+
+    def set_size(self, width: Any, height: Any) -> None:
+        """Take the size in pixels that the boxes refer to, if it is one."""
+        if all(isinstance(side, int) and 0 < side < _MAX_SIDE for side in (width, height)):
+            self.size = width, height
+
+    def add(self, name: str, label: Any, sides: Sides | None, key: str = "", **fields: Any) -> Object | None:
+        """Add and return an object with further fields, or add why it is bad; `key` names it in messages."""
+        if self.has_too_many:
+            return None
+        key = key or (f"record {self.number}, {name}" if self.number else name)
+        if not isinstance(label, str | int) or isinstance(label, bool) or not str(label).strip():
+            message = "it has no class; add it, or remove the object"
+            self.problems.append(RecordProblem(key, BAD_ANNOTATION, message))
+        elif sides is None or not all(map(is_finite, sides)):
+            found = f"; found {', '.join(map(str, sides))}"[:_SHOWN] if sides else ""
+            message = encodable(f"its coordinates must be finite numbers{found}; correct or remove it")
+            self.problems.append(RecordProblem(key, BAD_BOX, message))
+        else:
+            xmin, ymin, xmax, ymax = map(float, sides)
+            label_name = encodable(str(label).strip())
+            self.objects.append({"bbox": [ymin, xmin, ymax, xmax], "label_name": label_name, "name": name, **fields})
+            return self.objects[-1]
+        return None
+
+    @property
+    def has_too_many(self) -> bool:
+        """Whether there are more objects, good and bad, than an image may have; the rest is not read then."""
+        return len(self.objects) + len(self.problems) > MAX_OBJECTS
+
+    def leave_out(self, what: str) -> None:
+        count_skipped(self.left_out, what)
+
+
+class RecordTable(NamedTuple):
+    """Records whose objects are a column."""
+
+    # The records, to be read once, whose objects are counted only; None for one that is reported otherwise
+    records: Iterable[ImageRecord | None]
+    objects: pa.Array | None  # the objects of each, as the column of a listing; None for classes of whole images
+    classes: Mapping[int, str]  # names of classes by the numbers that give their order
+
+
+def size_of(width: Any, height: Any) -> Size:
+    """Return the size of an image in pixels; None for both sides if one is none, such as LabelImg's 0."""
+    sides = number(width), number(height)
+    return (int(sides[0]), int(sides[1])) if all(1 <= side < _MAX_SIDE for side in sides) else (None, None)
+
+
+def number_problem(texts: Iterable[str]) -> str | None:
+    """Return which field of a text file is not a finite number; None if all are."""
+    for text in texts:
+        if not NUMBER.fullmatch(text) or not math.isfinite(float(text)):
+            return f"{text[:_SHOWN]!r} is not a finite number"
+    return None
+
+
+def encodable(text: str) -> str:
+    """Return the text with lone surrogates escaped: JSON and YAML can contain them, and no table can store them."""
+    return text if text.isascii() else text.encode("utf-8", "backslashreplace").decode()
+
 
 Options: TypeAlias = Mapping[str, str]  # of a reading's `Annotation`
 ROOT = "root"  # the option that opening adds: URL of the folder that images' paths start at, for absolute ones
@@ -65,3 +171,72 @@ def number_option(options: Options, name: str) -> int:
         msg = f"the option {name} of the reading must be a whole number; found {text!r}"
         raise CallError(msg)
     return int(text)
+
+
+# The object of a line, why it is bad, or None if it is none; counts in the record what is left out.
+ObjectOfLine: TypeAlias = Callable[[str, ImageRecord, Options], "Object | str | None"]
+JSON_BYTES = 64 << 20  # 64 MiB: a JSON file may hold the image itself
+_ADVICE = "; correct the line, or remove it"
+
+
+@dataclass(frozen=True, slots=True)
+class ImageFormat:
+    """A format with one file for each image."""
+
+    name: str
+    title: str
+    ending: str  # usual ending of its files
+    # Function from a file's content to what it says; `bad` is set if it cannot be read
+    parse: Callable[[bytes, Options], ImageRecord]
+    sniff: Callable[[bytes], bool]  # returns whether the beginning of a file is of the format
+    object_fields: tuple[pa.Field, ...] = ()
+    advice: str = ""  # end of the message of a bad object
+    note: str = ""  # what the user should know about what is read; '' for nothing
+    missing: str = "restore it, or remove the file"  # what to do if a file's image is not there
+    # Why a file with classes of the whole image only gives no boxes; '' if it gives an image without any
+    of_classes: str = ""
+    side_files: frozenset[str] = frozenset()  # names of files with its ending that are none of its files
+    numbers_classes: bool = False  # whether classes are numbers, which another file names
+    settings: frozenset[str] = frozenset()
+    # Size above which a file is not read
+    max_bytes: int = 16 << 20  # 16 MiB for the annotations of one image
+
+
+def line_format(
+    name: str,
+    title: str,
+    are_lines: Callable[[list[str]], bool],
+    object_of: ObjectOfLine,
+    size: Size = (None, None),
+    **settings: Any,
+) -> ImageFormat:
+    """Return a format of text with an object a line."""
+    is_head = partial(_has_lines, are_lines)
+    parse = partial(_parse_lines, object_of, size)
+    return ImageFormat(name, title, ".txt", parse, is_head, advice=_ADVICE, **settings)
+
+
+def lines_of(head: bytes) -> list[str]:
+    """Return the lines at the beginning of a file that are not empty."""
+    text = head.decode("utf-8-sig", "replace")
+    return [line.strip() for line in text.split("\n") if line.strip()]
+
+
+def _has_lines(are_lines: Callable[[list[str]], bool], head: bytes) -> bool:
+    lines = lines_of(head)
+    return bool(lines) and are_lines(lines)
+
+
+def _parse_lines(object_of: ObjectOfLine, size: Size, data: bytes, options: Options) -> ImageRecord:
+    lines = data.removeprefix(b"\xef\xbb\xbf").split(b"\n")
+    if len(lines) > MAX_OBJECTS + 1:
+        return ImageRecord(bad=f"it has {len(lines) - 1:,} lines, more than {MAX_OBJECTS:,}")
+    record = ImageRecord(size=size)
+    for place, raw in enumerate(lines, 1):
+        line = raw.decode("utf-8", "replace").strip()
+        found = object_of(line, record, options) if line else None
+        if isinstance(found, str):
+            record.add_line_problem(place, found)
+        elif found is not None:
+            record.objects.append({**found, "name": f"line {place}"})
+    return record

@@ -9,24 +9,22 @@ Coordinates of regions are percent of the image's sides.
 import json
 import math
 import posixpath
-from collections.abc import Iterable, Iterator, Sequence
-from typing import Any, BinaryIO, NamedTuple
+from collections.abc import Iterator, Sequence
+from typing import Any, BinaryIO, TypeGuard
 from urllib.parse import parse_qs, unquote, urlsplit
 
 from shardkit.naming import IMAGE_ENDINGS
-from shardkit.reject_reasons import BAD_ANNOTATION, BAD_BOX
-from shardkit.sources.file_names import ending
-from shardkit.sources.formats.format import Format, Options
-from shardkit.sources.formats.record import ImageRecord, encodable
+from shardkit.sources.formats.format import Format, ImageRecord, Options, encodable
+from shardkit.sources.formats.shapes import Point, Sides, around, points_of, reach_of_ellipse, turned
+from shardkit.sources.formats.vendors.fields import dict_of, dicts_at
 from shardkit.sources.json_stream import top_level_items
-from shardkit.sources.listing import RecordProblem, count_skipped
+from shardkit.sources.listing import count_skipped
 from shardkit.sources.name_index import UPLOAD_PREFIX
-from shardkit.sources.walking import looks_like
+from shardkit.sources.walking import ending, looks_like
 
 # Keys of JSON-MIN that are not results.
 _OF_TASK = frozenset({"id", "annotator", "annotation_id", "created_at", "updated_at", "lead_time", "agreement"})
-_OF_RESULT = ("original_width", "original_height", "image_rotation")
-_CHOICES = "choices"
+_OF_RESULT = ("original_width", "original_height", "image_rotation", "id")
 # Of JSON, and of JSON-MIN.
 _KEYS = (
     (rb'"data"\s*:\s*\{', rb'"(annotations|completions)"\s*:\s*\['),
@@ -35,15 +33,10 @@ _KEYS = (
 _DECODER = json.JSONDecoder()
 _PERCENT = 100.0
 _MAX_SIDE = 2**31
-_Points = list[tuple[float, float]]
 
 
-class _Result(NamedTuple):
-    """A result: the name of the control that gave it, its id (regions only), and its value."""
-
-    control: str
-    region: str
-    value: dict[str, Any]
+# The name of the control that gave a result, and its value with the id of its region.
+_Result = tuple[str, dict[str, Any]]
 
 
 def _record(task: Any, number: int) -> ImageRecord:
@@ -58,23 +51,12 @@ def _record(task: Any, number: int) -> ImageRecord:
         image = _image(task)
         given = ((name, value) for name, value in task.items() if name not in _OF_TASK and value != image)
         return _of_results(image, number, [one for pair in given for one in _minimal_results(*pair)])
-    data = task.get("data")
     good = [one for one in annotations if isinstance(one, dict) and one.get("was_cancelled") is not True]
     good.sort(key=lambda one: one.get("ground_truth") is not True)
-    found = good[0].get("result") if good else []
-    record = _of_results(
-        _image(data if isinstance(data, dict) else {}),
-        number,
-        [
-            _Result(
-                str(one.get("from_name", "")),
-                str(one.get("id", "")),
-                {**one["value"], **{name: one[name] for name in _OF_RESULT if name in one}},
-            )
-            for one in (found if isinstance(found, list) else [])
-            if isinstance(one, dict) and isinstance(one.get("value"), dict)
-        ],
-    )
+    found = [one for one in dicts_at(good, "0.result") if isinstance(one.get("value"), dict)]
+    values = ({**one["value"], **{name: one[name] for name in _OF_RESULT if name in one}} for one in found)
+    names = (str(one.get("from_name", "")) for one in found)
+    record = _of_results(_image(dict_of(task.get("data"))), number, [*zip(names, values, strict=True)])
     record.is_skipped = not good
     if len(good) > 1:
         count_skipped(record.left_out, "further annotations of a task", len(good) - 1)
@@ -83,15 +65,15 @@ def _record(task: Any, number: int) -> ImageRecord:
 
 def _of_results(image: str, number: int, results: Sequence[_Result]) -> ImageRecord:
     record = ImageRecord(image, number=number)
-    for result in results:
-        if choices := _choices_of(result.value):
-            known = record.attributes.setdefault(result.control, [])
+    for control, value in results:
+        if "x" not in value and (choices := _texts(value.get("choices"))):
+            known = record.attributes.setdefault(control, [])
             known += [one for one in dict.fromkeys(choices) if one not in known]
-    regions = [result for result in results if _is_region(result.value)]
-    with_box = [result for result in regions if _has_box(result.value)]
+    regions = [value for _, value in results if _is_region(value)]
+    with_box = [value for value in regions if _has_box(value)]
     if len(with_box) < len(regions):
         count_skipped(record.left_out, "regions without box (brushes, key points)", len(regions) - len(with_box))
-    if any(result.value.get("image_rotation") not in {None, 0} for result in with_box):
+    if any(value.get("image_rotation") not in {None, 0} for value in with_box):
         record.bad = "the image was turned in Label Studio; turn the file itself, and label it again"
     else:
         _add_regions(record, with_box)
@@ -100,13 +82,11 @@ def _of_results(image: str, number: int, results: Sequence[_Result]) -> ImageRec
 
 def _minimal_results(name: str, given: Any) -> Iterator[_Result]:
     if isinstance(given, str) and ending(given) not in IMAGE_ENDINGS:
-        yield _Result(name, "", {"choices": [given]})
+        yield name, {"choices": [given]}
     elif isinstance(given, dict) and "choices" in given:
-        yield _Result(name, "", given)
+        yield name, given
     elif isinstance(given, list):
-        for one in given:
-            if isinstance(one, dict):
-                yield _Result(name, str(one.get("id", "")), one)
+        yield from ((name, one) for one in given if isinstance(one, dict))
 
 
 def _image(data: dict[str, Any]) -> str:
@@ -137,17 +117,19 @@ def image_path(text: str, *, without_prefix: bool = False) -> str:
     return posixpath.join(above, UPLOAD_PREFIX.sub("", name, count=1) if without_prefix else name)
 
 
+def _texts(given: Any) -> list[str]:
+    found = given if isinstance(given, list) else []
+    return [encodable(one.strip()) for one in found if isinstance(one, str) and one.strip()]
+
+
 def _labels_of(value: dict[str, Any]) -> list[str]:
-    """Return the labels of a region, such as those of its `rectanglelabels`; [] for none."""
-    for name, given in value.items():
-        if name.endswith("labels") and isinstance(given, list):
-            return [encodable(one.strip()) for one in given if isinstance(one, str) and one.strip()]
-    return []
+    lists = (given for name, given in value.items() if name.endswith("labels") and isinstance(given, list))
+    return _texts(next(lists, []))
 
 
 def _is_region(value: dict[str, Any]) -> bool:
     """Return whether a result has a place in the image; a choice has none, unless it is of a region."""
-    return _CHOICES not in value and any(name in value for name in ("x", "points", "rle"))
+    return "choices" not in value and any(name in value for name in ("x", "points", "rle"))
 
 
 def _has_box(value: dict[str, Any]) -> bool:
@@ -155,82 +137,51 @@ def _has_box(value: dict[str, Any]) -> bool:
     return "points" in value or {"width", "height"} <= value.keys() or {"radiusX", "radiusY"} <= value.keys()
 
 
-def _choices_of(value: dict[str, Any]) -> list[str]:
-    given = value.get(_CHOICES)
-    if not isinstance(given, list) or "x" in value:
-        return []
-    return [encodable(one.strip()) for one in given if isinstance(one, str) and one.strip()]
-
-
-def _image_size(results: Iterable[_Result]) -> tuple[int, int]:
-    """Return the width and height in pixels that the regions refer to; (0, 0) if they do not say."""
-    for result in results:
-        width, height = result.value.get("original_width"), result.value.get("original_height")
-        if _is_side(width) and _is_side(height):
-            return int(width), int(height)  # type: ignore[arg-type]
-    return 0, 0
-
-
-def _add_regions(record: ImageRecord, results: Sequence[_Result]) -> None:
+def _add_regions(record: ImageRecord, regions: Sequence[dict[str, Any]]) -> None:
     """Add an object for each label of each region, and what is wrong with others.
 
     If the results do not give the image's size, boxes are fractions of its sides.
     """
-    record.size = size = _image_size(results)
+    sizes = ([value.get(name) for name in _OF_RESULT[:2]] for value in regions)
+    width, height = record.size = next(((int(w), int(h)) for w, h in sizes if _is_side(w) and _is_side(h)), (0, 0))
     # <Labels> with <Rectangle>: the same region twice, once without labels.
-    labelled = {result.region for result in results if _labels_of(result.value)}
-    for number, result in enumerate(results, 1):
-        labels = _labels_of(result.value)
-        where = f"task {record.number}, region {number}"
-        if not labels:
-            if result.region not in labelled:
-                message = "it has no label; add its class, or remove it"
-                record.problems.append(RecordProblem(where, BAD_ANNOTATION, message))
+    labelled = {str(value.get("id", "")) for value in regions if _labels_of(value)}
+    for number, value in enumerate(regions, 1):
+        labels, name = _labels_of(value), f"region {number}"
+        sides = _sides(value, width, height)
+        if not labels and str(value.get("id", "")) in labelled:
             continue
-        box = _box(result.value, size)
-        if not all(map(math.isfinite, box)):
-            message = "its coordinates must be finite numbers; correct or remove it"
-            record.problems.append(RecordProblem(where, BAD_BOX, message))
-            continue
-        record.objects += [{"bbox": box, "label_name": label, "name": f"region {number}"} for label in labels]
+        for label in labels[: None if sides else 1] or [""]:
+            record.add(name, label, sides, key=f"task {record.number}, {name}")
 
 
-def _box(value: dict[str, Any], size: tuple[int, int]) -> list[float]:
-    points = _outline(value, size)
-    if not points:
-        return [math.nan] * 4
-    width, height = size if size[0] else (1, 1)
-    across = [x * width / _PERCENT for x, _ in points]
-    down = [y * height / _PERCENT for _, y in points]
-    if len(points) == 2:
-        return [down[0], across[0], down[1], across[1]]
-    return [min(down), min(across), max(down), max(across)]
+def _sides(value: dict[str, Any], width: int, height: int) -> Sides | None:
+    """Return the sides of a region in pixels, or in fractions if the image's size is not known; None for a bad one."""
+    # Angles are of pixels; without a size, the image is taken for square.
+    points = _outline(value, width / height if width else 1.0)
+    across = [x * (width or 1) / _PERCENT for x, _ in points]
+    down = [y * (height or 1) / _PERCENT for _, y in points]
+    if not points or not all(map(math.isfinite, across + down)):
+        return None
+    return (across[0], down[0], across[1], down[1]) if len(points) == 2 else around(across, down)
 
 
-def _outline(value: dict[str, Any], size: tuple[int, int]) -> _Points:
+def _outline(value: dict[str, Any], aspect: float) -> list[Point]:
     """Return the corners of a region in percent, two of them for a plain rectangle."""
     if "points" in value:
-        try:
-            points = [(float(x), float(y)) for x, y in value["points"]]
-        except (TypeError, ValueError, OverflowError):
-            return []
+        points = points_of(value["points"])
         return points if len(points) > 2 else []
     x, y = _number(value, "x"), _number(value, "y")
-    # Angles are of pixels; without a size, the image is taken for square.
-    aspect = size[0] / size[1] if size[0] else 1.0
     turn = _number(value, "rotation") if value.get("rotation") is not None else 0.0
-    angle = math.radians(turn % 360)
-    sine, cosine = math.sin(angle), math.cos(angle)
     if "radiusX" in value:
-        rx, ry = _number(value, "radiusX"), _number(value, "radiusY") / aspect
-        across, down = math.hypot(rx * cosine, ry * sine), math.hypot(rx * sine, ry * cosine) * aspect
-        return [(x - across, y - down), (x + across, y + down)]
+        across, down = reach_of_ellipse(_number(value, "radiusX"), _number(value, "radiusY") / aspect, turn)
+        return [(x - across, y - down * aspect), (x + across, y + down * aspect)]
     width, height = _number(value, "width"), _number(value, "height")
     if turn == 0:
         return [(x, y), (x + width, y + height)]
     # A rectangle is turned around its upper left corner.
     corners = ((0.0, 0.0), (width, 0.0), (width, height / aspect), (0.0, height / aspect))
-    return [(x + px * cosine - py * sine, y + (px * sine + py * cosine) * aspect) for px, py in corners]
+    return [(px, y + down * aspect) for px, down in turned(x, 0.0, corners, turn)]
 
 
 def _number(value: dict[str, Any], name: str) -> float:
@@ -238,7 +189,7 @@ def _number(value: dict[str, Any], name: str) -> float:
     return float(found) if type(found) in {int, float} and abs(found) < _MAX_SIDE else math.nan  # type: ignore[arg-type]
 
 
-def _is_side(value: Any) -> bool:
+def _is_side(value: Any) -> TypeGuard[float]:
     return type(value) in {int, float} and 0 < value < _MAX_SIDE
 
 

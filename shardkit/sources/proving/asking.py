@@ -11,10 +11,10 @@ from shardkit.naming import first_of, printable
 from shardkit.options.call import Change
 from shardkit.refusals import AS_RECOGNISED, RefusalError, RefusedDataError, UnclearError
 from shardkit.reject_reasons import NO_LABEL
-from shardkit.sources.context import Opening
 from shardkit.sources.engine.accounting import Accounting, unexplained
 from shardkit.sources.engine.opening import open_reading
-from shardkit.sources.ignoring.filtered_folder import FilteredFolder, IgnoreGlob
+from shardkit.sources.filtered_folder import FilteredFolder, IgnoreGlob
+from shardkit.sources.options import Opening
 from shardkit.sources.proving.evidence import Evidence
 from shardkit.sources.proving.offers import Offer, offers
 from shardkit.sources.readings.given import is_said_by, options_saying

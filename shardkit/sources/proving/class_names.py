@@ -8,8 +8,8 @@ from collections.abc import Iterator, Sequence
 
 from shardkit.errors import ShardkitError
 from shardkit.naming import first_of, printable, split_of_folder
-from shardkit.sources.engine.split_words import words_of
-from shardkit.sources.formats.class_files import class_files_in, read_class_file
+from shardkit.sources.engine.splits import words_of
+from shardkit.sources.formats.yolo import class_files_in, read_class_file
 from shardkit.sources.proving.evidence import Evidence, are_single
 from shardkit.sources.proving.words import MADE, SHEETS, UNSAID
 from shardkit.sources.readings.values import PathPart

@@ -5,7 +5,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterator
 
 from shardkit.naming import first_of, printable, split_of_folder
-from shardkit.sources.engine.split_words import split_of_word, words_of
+from shardkit.sources.engine.splits import split_of_word, words_of
 from shardkit.sources.proving.class_names import is_made, is_sheet, plain_name
 from shardkit.sources.proving.evidence import Evidence
 from shardkit.sources.proving.file_forms import unlike_in_files

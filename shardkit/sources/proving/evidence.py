@@ -17,17 +17,25 @@ from shardkit.errors import ShardkitError
 from shardkit.images import BadImage, inspect
 from shardkit.images.boxes import is_resized
 from shardkit.sources.columns import ANNOTATED_HEIGHT, ANNOTATED_WIDTH, FEATURE_PREFIX, LISTING_SCHEMA, OBJECTS
-from shardkit.sources.context import Opening
 from shardkit.sources.engine.accounting import Accounting
-from shardkit.sources.file_names import ending, stem_of
+from shardkit.sources.filtered_folder import FilteredFolder
 from shardkit.sources.formats.registry import BOX_TABLE
-from shardkit.sources.ignoring.filtered_folder import FilteredFolder
 from shardkit.sources.listing import Listing, Source
-from shardkit.sources.options import SourceOptions
+from shardkit.sources.options import Opening, SourceOptions
 from shardkit.sources.readings.values import Column, PathPart, Reading, files_of
 from shardkit.sources.recognising.folders.folder_names import are_dates, parts_of_data
 from shardkit.sources.recognising.folders.split_folders import number_of_word
-from shardkit.sources.walking import files_below, is_folder, is_image, join, parent_of, read_head, read_sample
+from shardkit.sources.walking import (
+    ending,
+    files_below,
+    is_folder,
+    is_image,
+    join,
+    parent_of,
+    read_head,
+    read_sample,
+    stem_of,
+)
 from shardkit.storage import Folder
 
 _MAX_ROWS = 200_000  # examples and files that are looked at; the engine accounts for all of them as it lists

@@ -10,7 +10,7 @@ import unicodedata
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
 
-from shardkit.sources.file_names import ending
+from shardkit.sources.walking import ending
 
 _MAX_FILES = 20  # of a class that are looked at
 _BETWEEN_WORDS = re.compile(r"[\W_]+")

@@ -5,8 +5,7 @@ from typing import Any
 
 from shardkit.naming import first_of, printable
 from shardkit.sources.engine.labels.profile import are_of_single_images
-from shardkit.sources.engine.split_words import split_of_word, words_of
-from shardkit.sources.file_names import stem_of
+from shardkit.sources.engine.splits import split_of_word, words_of
 from shardkit.sources.formats.column_names import (
     LABEL_COLUMNS,
     LIKELY_LABEL_COLUMNS,
@@ -17,7 +16,7 @@ from shardkit.sources.formats.tables.values import is_number
 from shardkit.sources.proving.evidence import Evidence, repeats
 from shardkit.sources.readings.values import Column
 from shardkit.sources.recognising.folders.split_folders import number_of_word
-from shardkit.sources.walking import is_image
+from shardkit.sources.walking import is_image, stem_of
 
 # Words of columns that say where, when, by whom or how an image was made, and never what it shows.
 _OF_MAKING = frozenset(

@@ -5,11 +5,10 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from shardkit.naming import first_of, printable
-from shardkit.sources.context import Opening
 from shardkit.sources.engine.masks import mask_paths
-from shardkit.sources.ignoring.filtered_folder import FilteredFolder, IgnoreGlob
-from shardkit.sources.readings.paths import below
-from shardkit.sources.readings.values import Labels, Paired, PathPart, Reading
+from shardkit.sources.filtered_folder import FilteredFolder, IgnoreGlob
+from shardkit.sources.options import Opening
+from shardkit.sources.readings.values import Labels, Paired, PathPart, Reading, reading_below
 from shardkit.sources.recognising.folders.masks.class_names import find_palette
 from shardkit.sources.recognising.folders.masks.layout import reading_of
 from shardkit.sources.recognising.folders.masks.pairs import find_pairs
@@ -44,5 +43,5 @@ def instead_of_masks(
             return
         other = reading_of(seen, found, find_palette(seen, found)[0])
         shown = first_of(sorted({f"{printable(posixpath.basename(part.masks))}/" for part in found}), _MAX_SHOWN)
-        yield replace(below(other, root), ignore=(*reading.ignore, *globs)), f"the masks are those in {shown}"
+        yield replace(reading_below(other, root), ignore=(*reading.ignore, *globs)), f"the masks are those in {shown}"
         globs = tuple(dict.fromkeys((*globs, *(part.glob for part in found))))

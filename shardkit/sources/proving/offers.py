@@ -13,12 +13,10 @@ from typing import Any
 
 from shardkit.errors import ShardkitError
 from shardkit.naming import first_of, printable
-from shardkit.sources.context import Opening
-from shardkit.sources.engine.split_words import split_of_name
-from shardkit.sources.file_names import ending, stem_of
+from shardkit.sources.engine.splits import split_of_name
 from shardkit.sources.formats.column_names import LABEL_COLUMNS, LIKELY_LABEL_COLUMNS, SPLIT_COLUMNS, named_like
 from shardkit.sources.formats.tables.opening import TABLE_ENDINGS, open_table_file
-from shardkit.sources.options import SourceOptions
+from shardkit.sources.options import Opening, SourceOptions
 from shardkit.sources.proving.class_names import is_made, odd_names, plain_name
 from shardkit.sources.proving.file_forms import unlike_in_files
 from shardkit.sources.proving.label_columns import is_other
@@ -42,7 +40,7 @@ from shardkit.sources.recognising.folders.masks.pairs import SAYS_MASKS
 from shardkit.sources.recognising.folders.name_fields import form_of, guess_pattern
 from shardkit.sources.recognising.folders.split_folders import are_splits, is_of_project, mentioned_split
 from shardkit.sources.recognising.tables.places import naming_of
-from shardkit.sources.walking import files_below, is_image, join, parent_of
+from shardkit.sources.walking import ending, files_below, is_image, join, parent_of, stem_of
 
 _MAX_IMAGES = 20_000  # whose paths are looked at
 _MAX_TABLES = 4

@@ -11,9 +11,8 @@ from shardkit.naming import counted, first_of, printable, split_of_folder
 from shardkit.reject_reasons import NO_LABEL
 from shardkit.sources.claim import Claim
 from shardkit.sources.engine.file_groups import files_of_globs
-from shardkit.sources.file_names import ending
-from shardkit.sources.formats.cvat import CVAT, TAGS
 from shardkit.sources.formats.registry import BOX_TABLE, FORMATS, IMAGE_FORMATS
+from shardkit.sources.formats.xml_files import CVAT, TAGS
 from shardkit.sources.known.finding import find_known
 from shardkit.sources.listing import NEGATIVES
 from shardkit.sources.proving.class_names import doubts_about_names, doubts_about_objects, is_unsaid
@@ -24,7 +23,7 @@ from shardkit.sources.readings.values import Annotation, Column, Listed, Paired,
 from shardkit.sources.recognising.folders.folder_names import parts_of_data
 from shardkit.sources.recognising.folders.masks.pairs import SAYS_MASKS
 from shardkit.sources.recognising.folders.split_folders import is_of_project, mentioned_split, mentions_split
-from shardkit.sources.walking import file_or_folder, is_image, parent_of, read_head, read_sample
+from shardkit.sources.walking import ending, file_or_folder, is_image, parent_of, read_head, read_sample
 
 _MAX_LOOSE = 3  # images beside folders of classes, such as a contact sheet
 _MAX_UNLABELLED = 0.2  # of the images: more than a conversion may ever reject without a word

@@ -71,7 +71,6 @@ def _whole(value: Any) -> Reading:
 
 
 def _with_facts(reading: Reading, given: Mapping[str, Any]) -> Reading:
-    """Return a reading with the facts that are stated in full."""
     facts: dict[str, Any] = {}
     for name in _FACTS:
         if name == "features" and name in given:
@@ -148,7 +147,6 @@ def _of_names(reading: Reading, pattern: str) -> Reading:
 
 
 def _labels_of(reading: Reading, option: str, kind: Any = object) -> Labels:
-    """Return the labels of a reading that an option changes."""
     if reading.label is None and reading.boxes is not None:
         msg = f"{named(option)} has no effect: the boxes come from {origin_text(reading.boxes)}; leave it out"
         raise CallError(msg)
@@ -165,7 +163,6 @@ def _labels_of(reading: Reading, option: str, kind: Any = object) -> Labels:
 
 
 def _in_same_table(reading: Reading, columns: Any) -> Column:
-    """Return other columns of the table with the labels."""
     origin = reading.label.origin if reading.label else None
     assert isinstance(origin, Column)  # noqa: S101 - `_labels_of` has checked it
     return replace(origin, column=tuple(columns), map={})
@@ -173,19 +170,14 @@ def _in_same_table(reading: Reading, columns: Any) -> Column:
 
 def _changed(reading: Reading, option: str, kind: Any, fields: Mapping[str, Any]) -> Reading:
     """Return a reading with fields of all origins of some kinds changed."""
-    changes = {name: replace(origin, **fields) for name, origin in reading.facts() if isinstance(origin, kind)}
-    if not changes:
+    if not any(isinstance(origin, kind) for _, origin in reading.facts()):
         what = "a table" if kind is Column else "a table, a list or files of a format"
         msg = f"{named(option)} has no effect: nothing comes from {what}; leave it out"
         raise CallError(msg)
-    features = {name: changes.pop(f"features.{name}", origin) for name, origin in reading.features.items()}
-    if "label" in changes and reading.label is not None:
-        changes["label"] = replace(reading.label, origin=changes["label"])
-    return replace(reading, features=features, **changes)
+    return reading.mapped(lambda one: replace(one, **fields) if isinstance(one, kind) else one)
 
 
 def _with_kinds(reading: Reading, given: Mapping[str, Any]) -> Reading:
-    """Return a reading with what the options say about the values of labels."""
     for name, field in (("label_separator", "separator"), ("uncertain", "minus_one")):
         if given.get(name):
             reading = replace(reading, label=replace(_labels_of(reading, name), **{field: given[name]}))

@@ -6,8 +6,8 @@ grow. The names of fields are those in YAML, see `text`.
 Paths and globs are relative to SOURCE, keys to `Images.root`. A glob is one of .gitignore's, as for `ignore`.
 """
 
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field, fields
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field, fields, replace
 from typing import Any, Literal, TypeAlias
 
 from shardkit.options.values import Match, Missing
@@ -114,6 +114,12 @@ class Annotation:
     # Further settings, by the names that the format gives them
     options: Mapping[str, str] = field(default_factory=dict)
 
+    def placed(self, places: Mapping[str, str], match: Match) -> "Annotation":
+        """Return the same with the folder that the names of images in each file start at, and how they name them."""
+        first = next(iter(places.values()))
+        bases = {path: place for path, place in places.items() if place != first}
+        return replace(self, match=match, images=first, bases=bases)
+
 
 @dataclass(frozen=True, slots=True)
 class Paired:
@@ -134,7 +140,6 @@ class Paired:
 
     @property
     def file(self) -> str:
-        """The file that says what the pixels of masks mean; '' for none."""
         return "" if self.palette in {NUMBERS, TWO_COLOURS} else self.palette
 
 
@@ -163,6 +168,9 @@ class Labels:
     unused: Literal["keep", "drop"] = "keep"  # whether names in that file that no label is are classes, too
 
 
+_FACTS = ("split", "group", "boxes", "mask")  # besides label and features
+
+
 @dataclass(frozen=True, slots=True)
 class Reading:
     """How a source is read."""
@@ -186,11 +194,17 @@ class Reading:
         """Yield each fact that the reading gives, by its name in YAML, and its origin."""
         if self.label is not None:
             yield "label", self.label.origin
-        for name in ("split", "group", "boxes", "mask"):
+        for name in _FACTS:
             if (origin := getattr(self, name)) is not None:
                 yield name, origin
         for name, origin in self.features.items():
             yield f"features.{name}", origin
+
+    def mapped(self, change: Callable[[Any], Any]) -> "Reading":
+        """Return the reading with another origin in place of each."""
+        label = self.label and replace(self.label, origin=change(self.label.origin))
+        others = {name: change(one) for name in _FACTS if (one := getattr(self, name)) is not None}
+        return replace(self, label=label, features={name: change(one) for name, one in self.features.items()}, **others)
 
 
 def field_names(kind: type[Any]) -> tuple[str, ...]:
@@ -210,3 +224,44 @@ def files_of(origin: Origin) -> tuple[str, ...]:
         case Paired(file=file) if file:
             return (file,)
     return ()
+
+
+def reading_below(reading: Reading, above: str) -> Reading:
+    """Return a reading of a folder as one of a folder above it, with all paths below that one."""
+    if not above:
+        return reading
+
+    def path(text: str) -> str:
+        return text if "://" in text or text.startswith("/") else f"{above}/{text}" if text else above
+
+    return replace(_with_paths(reading, path), images=replace(reading.images, root=path(reading.images.root)))
+
+
+def renamed(reading: Reading, old: str, new: str) -> Reading:
+    """Return a reading with another file in place of one."""
+    return _with_paths(reading, lambda path: new if path == old else path)
+
+
+def _with_paths(reading: Reading, path: Callable[[str], str]) -> Reading:
+
+    def keys(of_files: Any) -> dict[str, Any]:
+        return {one if one == "*" else path(one): value for one, value in of_files.items()}
+
+    def placed(origin: Any) -> Any:
+        match origin:
+            case Column(files=files, lines=lines, via=via, bases=bases):
+                moved = replace(origin, files=tuple(map(path, files)), lines=keys(lines))
+                return replace(moved, via=tuple(map(path, via)), bases=keys(bases))
+            case Listed(lists=lists, bases=bases):
+                return replace(origin, lists=keys(lists), bases=keys(bases))
+            case Annotation(files=files, bases=bases, names=names):
+                files = tuple(map(path, files))
+                return replace(origin, files=files, bases=keys(bases), names=path(names) if names else "")
+            case Paired(file=file) if file:
+                return replace(origin, palette=path(file))
+        return origin
+
+    label = reading.label
+    if label is not None and label.names:
+        reading = replace(reading, label=replace(label, names=path(label.names)))
+    return reading.mapped(placed)

@@ -3,19 +3,19 @@
 from dataclasses import replace
 
 from shardkit.sources.claim import Claim
-from shardkit.sources.context import Opening
 from shardkit.sources.engine.file_groups import is_glob
 from shardkit.sources.engine.source import ReadingSource
-from shardkit.sources.engine.split_columns import split_of_file
-from shardkit.sources.file_names import ending
-from shardkit.sources.ignoring.filtered_folder import IgnoreGlob
+from shardkit.sources.engine.splits import split_of_file
+from shardkit.sources.filtered_folder import IgnoreGlob
 from shardkit.sources.listing import Source, below
+from shardkit.sources.options import Opening
 from shardkit.sources.recognising.claims.captions import is_caption
 from shardkit.sources.recognising.claims.collecting import NamingFile, naming_files
 from shardkit.sources.recognising.claims.files_of_images import claims_of_single_images
 from shardkit.sources.recognising.claims.image_names import ImageNames
 from shardkit.sources.recognising.split_lists import divided_by_lists, own_columns, repeats_folders, split_columns
 from shardkit.sources.recognising.wrapped_source import innermost, replaced
+from shardkit.sources.walking import ending
 
 
 def accounted(source: Source, opening: Opening) -> Source:

@@ -21,11 +21,10 @@ from shardkit.archives.unpacking import Unpacker, cut_from, is_archive, plain_na
 from shardkit.errors import DataError
 from shardkit.naming import printable
 from shardkit.record_sources.webdataset import holds_shards, is_tar
-from shardkit.sources.file_names import ending, is_ignored
 from shardkit.sources.recognising.folders.folder_names import original_of
 from shardkit.sources.recognising.folders.split_folders import mentions_split, splits_of
 from shardkit.sources.recognising.only_folders import is_text, names_in, only_folder, unwrapped
-from shardkit.sources.walking import children, is_image, join
+from shardkit.sources.walking import children, ending, is_ignored, is_image, join
 from shardkit.storage import Entry, Folder
 
 _MAX_ARCHIVES = 1000  # in one folder

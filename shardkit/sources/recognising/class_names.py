@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from shardkit.errors import DataError
 from shardkit.sources.engine.column_labels import first_label, unfit
 from shardkit.sources.engine.labels.reading import Labels
-from shardkit.sources.formats.number_names import names_by_number, names_in_json, read_names
+from shardkit.sources.formats.class_names import names_by_number, names_in_json, read_names
 from shardkit.sources.formats.tables.records import TableFile
 from shardkit.sources.formats.tables.values import as_text
 from shardkit.sources.walking import children, join, parent_of

@@ -9,8 +9,8 @@ from shardkit.layouts import LAYOUTS, Layout
 from shardkit.options.words import named
 from shardkit.record_sources.hf_parquet_columns import has_embedded_images
 from shardkit.record_sources.tfrecord.files import is_tfrecord_file
-from shardkit.sources.context import Opening
 from shardkit.sources.formats.tables.json_files import json_kind
+from shardkit.sources.options import Opening
 from shardkit.sources.recognising.detection.box_tables import holds_boxes
 from shardkit.sources.recognising.detection.of_many_images import is_box_json, is_export, refuse_other_export
 from shardkit.sources.recognising.folders.data_formats import refuse_data_file

@@ -12,9 +12,8 @@ from collections.abc import Iterator
 
 from shardkit.archives.mounted_folder import Mount, MountedFolder
 from shardkit.naming import printable
-from shardkit.sources.context import subfolder
-from shardkit.sources.file_names import is_ignored
-from shardkit.sources.walking import children, is_image, join
+from shardkit.sources.options import subfolder
+from shardkit.sources.walking import children, is_ignored, is_image, join
 from shardkit.storage import Folder, LocalFolder, RemoteFolder
 
 _MAX_BESIDE = 100  # texts and files of systems next to a folder around everything

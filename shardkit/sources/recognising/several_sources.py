@@ -20,8 +20,8 @@ from shardkit.errors import CallError, DataError
 from shardkit.layouts import Layout
 from shardkit.naming import printable, split_of_folder
 from shardkit.record_sources.tfrecord.files import is_tfrecords
-from shardkit.sources.context import Opening, subfolder
 from shardkit.sources.listing import Listing, Source
+from shardkit.sources.options import Opening, subfolder
 from shardkit.sources.recognising.archives_in_folders import Content, placed, with_archives
 from shardkit.sources.recognising.folders.class_folders import PLAIN, ClassFolders, LabelRoot
 from shardkit.sources.recognising.folders.class_tree import read_tree

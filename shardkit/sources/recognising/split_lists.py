@@ -8,22 +8,20 @@ from dataclasses import replace
 from shardkit.options.call import Change
 from shardkit.options.words import named
 from shardkit.refusals import RefusalError
-from shardkit.sources.context import Opening
 from shardkit.sources.engine.images import ImagePaths
 from shardkit.sources.engine.opening import open_reading
 from shardkit.sources.engine.source import ReadingSource
-from shardkit.sources.engine.split_columns import is_split_column, split_of_file, split_of_value
-from shardkit.sources.file_names import stem_of
+from shardkit.sources.engine.splits import is_split_column, split_of_file, split_of_value
 from shardkit.sources.listing import Source
-from shardkit.sources.readings.paths import below
-from shardkit.sources.readings.values import Annotation, Column, Listed
+from shardkit.sources.options import Opening
+from shardkit.sources.readings.values import Annotation, Column, Listed, reading_below
 from shardkit.sources.recognising.claims.collecting import NamingFile
 from shardkit.sources.recognising.claims.image_names import plain_word
 from shardkit.sources.recognising.tables.layout import relative
 from shardkit.sources.recognising.tables.places import naming_of
 from shardkit.sources.recognising.wrapped_source import innermost, replaced
 from shardkit.sources.unlisted_images import NamedImages
-from shardkit.sources.walking import is_within, join
+from shardkit.sources.walking import is_within, join, stem_of
 
 _FIRST_WORD = r"(?P<image>\S+)(?:\s.*)?"
 _BATCH_ROWS = 10_000
@@ -124,7 +122,7 @@ def _divided(source: Source, inner: ReadingSource, lists: list[NamingFile], abov
     if len({*given}) < len(given) or (None in given and len(given) > 1):
         raise several_lists(opening, chosen)
     has_rest = None not in given and "train" not in given
-    value = below(inner.value, relative(opening.folder, inner.tree))
+    value = reading_below(inner.value, relative(opening.folder, inner.tree))
     origin = _origin(lists, chosen, above, rest="train" if has_rest else None)
     if inner.images.masks is not None and not origin.strip:
         origin = replace(origin, match="stem")  # lists may name the masks

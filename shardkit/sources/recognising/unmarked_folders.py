@@ -13,14 +13,12 @@ from shardkit.layouts import Layout
 from shardkit.naming import printable, split_of_folder
 from shardkit.options.call import Change
 from shardkit.refusals import RefusalError, RefusedDataError, UnrecognisedError
-from shardkit.sources.context import Opening
-from shardkit.sources.engine.lost_zeros import refuse_lost_zeros
-from shardkit.sources.file_names import ending, stem_of
+from shardkit.sources.engine.drivers import unsupported_format
+from shardkit.sources.engine.table_names import refuse_lost_zeros
 from shardkit.sources.formats.tables.opening import TABLE_ENDINGS, open_table_file
 from shardkit.sources.formats.tables.text_files import TEXT_ENDINGS
-from shardkit.sources.formats.unsupported_images import unsupported_format
 from shardkit.sources.listing import Source
-from shardkit.sources.options import SourceOptions
+from shardkit.sources.options import Opening, SourceOptions
 from shardkit.sources.recognising.claims.collecting import naming_files
 from shardkit.sources.recognising.claims.files_of_images import may_hold_labels
 from shardkit.sources.recognising.claims.image_names import ImageNames
@@ -33,7 +31,7 @@ from shardkit.sources.recognising.unmarked_tables import (
     open_tables,
     tables_of,
 )
-from shardkit.sources.walking import children, files_below, folders_in, is_image, join
+from shardkit.sources.walking import children, ending, files_below, folders_in, is_image, join, stem_of
 from shardkit.storage import Folder
 
 _MAX_TABLES = 3  # that are compared with the images' names

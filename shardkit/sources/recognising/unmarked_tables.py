@@ -12,18 +12,17 @@ from shardkit.errors import CallError, DataError
 from shardkit.layouts import LAYOUTS
 from shardkit.naming import printable
 from shardkit.refusals import UnrecognisedError
-from shardkit.sources.context import Opening
 from shardkit.sources.engine.labels.reading import INDICATORS, word_of
 from shardkit.sources.engine.opening import open_reading
-from shardkit.sources.engine.prefixes import shared_folder
-from shardkit.sources.engine.split_columns import split_of_file
+from shardkit.sources.engine.paths import shared_folder
+from shardkit.sources.engine.splits import split_of_file
 from shardkit.sources.formats.column_names import LABEL_COLUMNS, LIKELY_LABEL_COLUMNS, named_like
 from shardkit.sources.formats.tables.opening import open_list_files, read_prefix
 from shardkit.sources.formats.tables.text_files import TEXT_ENDINGS, open_names
-from shardkit.sources.known.finding import find_known, open_known
-from shardkit.sources.known.refused import refusal_of_known
+from shardkit.sources.known.finding import find_known, open_known, refusal_of_known
 from shardkit.sources.listing import Source
 from shardkit.sources.name_index import written_path
+from shardkit.sources.options import Opening
 from shardkit.sources.readings.values import Column, Images, Labels, Reading
 from shardkit.sources.recognising.claims.collecting import NamingFile, naming_files
 from shardkit.sources.recognising.claims.image_names import ImageNames

@@ -12,10 +12,9 @@ from shardkit.archives.mounted_folder import MountedFolder
 from shardkit.errors import ShardkitError
 from shardkit.sources.claim import Claim, UsedFile
 from shardkit.sources.engine.source import ReadingSource
-from shardkit.sources.file_names import encodable_path, is_ignored
 from shardkit.sources.listing import Listing, ListingRow, Source, batched, below
-from shardkit.sources.readings import paths
-from shardkit.sources.readings.values import Reading
+from shardkit.sources.readings.values import Reading, reading_below
+from shardkit.sources.walking import encodable_path, is_ignored
 from shardkit.storage import Folder
 
 
@@ -170,7 +169,7 @@ def from_top(source: Source, top: Folder, archives: Sequence[str], *, is_one: bo
         return source
     above = "" if found.tree.url == top.url else below(top, found.tree.url)
     is_inside = "://" not in above and not above.startswith("/")
-    value = paths.below(found.value, above.rstrip("/")) if is_inside else found.value
+    value = reading_below(found.value, above.rstrip("/")) if is_inside else found.value
     value = replace(value, archives=tuple(f"/{path}" for path in archives))
     return replaced(source, replace(found, value=value, is_kept=is_one and is_inside))
 

@@ -13,8 +13,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from shardkit.errors import DataError
-from shardkit.sources.context import Opening
 from shardkit.sources.engine.opening import open_reading
+from shardkit.sources.options import Opening
 from shardkit.sources.readings.text import from_data
 from shardkit.storage import Entry, Folder, open_folder
 from shardkit.storage.folder import WrappedFolder

@@ -14,7 +14,7 @@ from shardkit.options.groups import ConvertOptions
 from shardkit.parallel.for_each import Guard, raise_failure
 from shardkit.parallel.reports import Reports
 from shardkit.parallel.run_token import claimed
-from shardkit.sources import SourceOptions, visibility
+from shardkit.sources import SourceOptions, hosts
 from shardkit.sources.opening import open_source
 from shardkit.storage import open_folder
 from shardkit.testing import picture, work_on, write_tree
@@ -70,7 +70,7 @@ def test_a_folder_that_is_empty_on_one_worker_fails_by_host_and_path(files, opti
 
 
 def test_a_folder_of_which_one_worker_sees_less_fails_by_host_and_numbers(tmp_path, monkeypatch):
-    monkeypatch.setattr(visibility, "PAUSES_SECONDS", ())
+    monkeypatch.setattr(hosts, "PAUSES_SECONDS", ())
     workers = Workers(tmp_path, CLASSES, is_remote=True)
     (workers.root / "dog" / "1.png").unlink()
     with claimed(workers.work) as run, pytest.raises(MachineError) as raised:

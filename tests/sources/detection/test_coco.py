@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 
 from shardkit.errors import DataError
 from shardkit.sources import json_stream
-from shardkit.sources.engine import annotations
+from shardkit.sources.engine import records
+from shardkit.sources.formats import format as formats
 from shardkit.sources.json_stream import array_items
 from shardkit.sources.recognising.detection.coco import is_coco
 from shardkit.sources.recognising.detection.image_paths import split_of
@@ -585,12 +586,13 @@ def test_of_a_file_as_source_no_other_folder_is_looked_into(tmp_path):
 
 
 def test_an_image_of_too_many_annotations_is_rejected_by_name(tmp_path, monkeypatch):
-    monkeypatch.setattr(annotations, "MAX_OBJECTS", 3)
+    monkeypatch.setattr(formats, "MAX_OBJECTS", 3)
+    monkeypatch.setattr(records, "MAX_OBJECTS", 3)
     images = [{"id": i, "file_name": f"{i}.jpg"} for i in (1, 2)]
     boxes = [{**BOX, "id": 10 * image + i, "image_id": image} for image, num in ((1, 4), (2, 3)) for i in range(num)]
     found = read(tmp_path, document(images, boxes), ("1.jpg", "2.jpg"))
     by_key = {row["key"]: row for row in found.rows}
     [bad, good] = [row for key, row in sorted(by_key.items()) if key.endswith(".jpg")]
     assert bad["reason"] == "bad_annotation"
-    assert "record 1 has more than 3 boxes; split the image" in bad["message"]
+    assert "record 1: it has more than 3 objects; split the image" in bad["message"]
     assert len(good["objects"]) == 3

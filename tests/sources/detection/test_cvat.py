@@ -5,7 +5,7 @@ import tracemalloc
 import pytest
 
 from shardkit.errors import DataError
-from shardkit.sources.formats.cvat import read_images
+from shardkit.sources.formats.xml_files import read_images
 from shardkit.testing import listed, opened, read_source, write_archive, write_tree
 
 # Elements and attributes of https://docs.cvat.ai/docs/dataset_management/formats/format-cvat/
@@ -107,7 +107,7 @@ REFUSED = {
     ),
     "no images": (cvat(), "name no image; .* 'COCO 1.0'"),
     "images that are not there": (cvat(image("z.jpg", BOX)), "its first image 'z.jpg' is not in .*root"),
-    "cut off": (cvat(image("a.jpg", BOX))[:-20], "this is not XML"),
+    "cut off": (cvat(image("a.jpg", BOX))[:-20], "it is not XML"),
     "a document type": (cvat().replace(b"<annotations>", b"<!DOCTYPE a []><annotations>"), "declares a document type"),
     "VOC": (b"<annotation><filename>a.jpg</filename></annotation>", "for Pascal VOC, give the folder"),
 }

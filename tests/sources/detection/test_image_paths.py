@@ -3,7 +3,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from shardkit.naming import relative_path_problem
-from shardkit.sources.engine.path_rules import PathRule
+from shardkit.sources.engine.paths import PathRule
 from shardkit.sources.listing import BadRecord
 from shardkit.sources.options import SourceOptions
 from shardkit.sources.recognising.detection.image_paths import find_paths, image_places

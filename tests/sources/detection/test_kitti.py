@@ -80,21 +80,6 @@ def test_a_bad_label_file_is_reported(content, wanted, tmp_path):
     assert found.boxes.get("image_2/1.png", []) == []
 
 
-def test_a_label_file_without_image_is_reported(tmp_path):
-    files = {"image_2/0.png": b"x", "label_2/0.txt": LINE.encode(), "label_2/1.txt": LINE.encode()}
-    assert read_source(write_tree(tmp_path / "s", files)).problems == [("label_2/1.txt", "missing")]
-
-
-@pytest.mark.parametrize("label", [LINE.encode(), None])
-def test_of_two_images_of_one_stem_none_is_lost_silently(label, tmp_path):
-    files = {"image_2/0.png": b"x", "label_2/0.txt": LINE.encode(), "image_2/1.jpg": b"x", "image_2/1.png": b"x"}
-    if label is not None:
-        files["label_2/1.txt"] = label
-    found = read_source(write_tree(tmp_path / "s", files))
-    assert list(found.boxes) == ["image_2/0.png"]
-    assert sorted(found.problems) == [("image_2/1.jpg", "no_label"), ("image_2/1.png", "no_label")]
-
-
 def test_labels_of_yolo_are_not_of_kitti(tmp_path):
     assert KITTI.sniff(LINE.encode())
     assert KITTI.sniff(f"{LINE} 0.9".encode())

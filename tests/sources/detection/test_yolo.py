@@ -8,7 +8,6 @@ from hypothesis import strategies as st
 
 from shardkit.errors import CallError, DataError
 from shardkit.refusals import RefusalError
-from shardkit.sources import walking
 from shardkit.sources.formats.yolo import YOLO
 from shardkit.sources.recognising.detection.yolo import is_yolo, label_folder
 from shardkit.storage import open_folder
@@ -334,17 +333,6 @@ def test_without_names_the_user_gives_them_or_asks_for_numbers(tmp_path):
 )
 def test_what_is_not_yolo_is_not_taken_for_it(files, tmp_path):
     assert not is_yolo(open_folder(str(tree(tmp_path, files))))
-
-
-@pytest.mark.parametrize("min_slice", [1, 7, 100])
-def test_slices_list_every_image_once(min_slice, tmp_path, monkeypatch):
-    files = {f"images/{i % 3}/{i}.jpg": b"x" for i in range(40)} | {f"labels/{i % 3}/{i}.txt": BOX for i in range(50)}
-    root = tree(tmp_path, files, NAMES + "train: images\n")
-    whole = read_source(root).rows
-    monkeypatch.setattr(walking, "MIN_SLICE", min_slice)
-    assert listed(opened(root), batch_rows=3).rows == whole
-    assert [row["reason"] for row in whole].count("missing") == 10
-    assert sum(len(row["objects"] or ()) for row in whole) == 40
 
 
 @pytest.mark.parametrize(

@@ -10,10 +10,10 @@ import yaml
 
 from shardkit import reject_reasons
 from shardkit.errors import ShardkitError
-from shardkit.sources.context import Opening
 from shardkit.sources.engine.opening import open_reading
 from shardkit.sources.engine.source import ReadingSource
-from shardkit.sources.ignoring.filtered_folder import FilteredFolder, IgnoreGlob
+from shardkit.sources.filtered_folder import FilteredFolder, IgnoreGlob
+from shardkit.sources.options import Opening
 from shardkit.sources.readings.text import from_data
 from shardkit.storage import Folder, open_folder
 

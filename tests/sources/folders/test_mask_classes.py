@@ -3,7 +3,7 @@ import pytest
 
 from shardkit import read_manifest
 from shardkit.errors import DataError
-from shardkit.sources.formats.palettes import Palette, read_palette
+from shardkit.sources.formats.class_names import Palette, read_palette
 from shardkit.sources.recognising.folders.masks.class_names import find_palette
 from shardkit.sources.recognising.folders.masks.pairs import Part
 from shardkit.storage import open_folder

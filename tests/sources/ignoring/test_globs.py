@@ -1,7 +1,7 @@
 import pytest
 
 from shardkit.errors import CallError
-from shardkit.sources.ignoring.filtered_folder import IgnoreGlob
+from shardkit.sources.filtered_folder import IgnoreGlob
 
 # A glob, paths that it matches, and paths that it does not.
 GLOBS = [

@@ -3,7 +3,7 @@ import pickle
 
 import pytest
 
-from shardkit.sources.ignoring.ignoring_source import unmatched_notes
+from shardkit.sources.left_out import unmatched_notes
 from shardkit.sources.opening import open_source
 from shardkit.sources.options import SourceOptions
 from shardkit.testing import listed, picture, write_tree

@@ -8,8 +8,7 @@ from PIL import Image
 
 from shardkit.archives.zip_folder import ZipFolder
 from shardkit.options.groups import ConvertOptions
-from shardkit.sources.context import Opening
-from shardkit.sources.options import SourceOptions
+from shardkit.sources.options import Opening, SourceOptions
 from shardkit.sources.recognising.detection.coco import open_coco
 from shardkit.sources.recognising.detection.of_one_image import open_voc
 from shardkit.sources.recognising.detection.yolo import open_yolo

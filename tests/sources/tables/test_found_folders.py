@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from shardkit.errors import CallError, DataError
-from shardkit.sources.engine.prefixes import parse_prefixes, replace_prefix
+from shardkit.sources.engine.paths import parse_prefixes, replace_prefix
 from shardkit.sources.opening import open_source
 from shardkit.testing import listed, opened, read_source, upload, write_tree
 from shardkit.testing.refusals import offered

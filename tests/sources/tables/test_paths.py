@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from shardkit.naming import relative_path_problem
 from shardkit.options.groups import ConvertOptions
-from shardkit.sources.engine.table_paths import KeyBuilder
+from shardkit.sources.engine.paths import KeyBuilder
 from shardkit.sources.listing import BadRecord
 from shardkit.sources.opening import open_source
 from shardkit.storage import LocalFolder, open_folder

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from PIL import Image
 
-from shardkit.sources.context import Opening
+from shardkit.sources.options import Opening
 from shardkit.sources.recognising.folders.opening_metadata import open_metadata
 from shardkit.storage import open_folder
 from shardkit.testing import listed, opened, read_source

@@ -175,7 +175,7 @@ def test_a_small_table_stays_whole_and_is_not_read_again(tmp_path, monkeypatch):
 
 @pytest.mark.usefixtures("tiny_pieces")
 def test_pieces_of_another_table_are_refused(tmp_path, monkeypatch):
-    monkeypatch.setattr("shardkit.sources.visibility.PAUSES_SECONDS", ())
+    monkeypatch.setattr("shardkit.sources.hosts.PAUSES_SECONDS", ())
     path = write(tmp_path, "image,label\n" + "a.jpg,cat\n" * 50)
     source = opened(path)
     pieces = source.divided(source.parts()[0])

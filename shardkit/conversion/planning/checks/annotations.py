@@ -13,8 +13,8 @@ from shardkit.images.info import FIRST_TRANSPOSED
 from shardkit.naming import counted
 from shardkit.options.call import Change
 from shardkit.sources.columns import ANNOTATED_HEIGHT, ANNOTATED_WIDTH, NUM_CLIPPED, OBJECTS
+from shardkit.sources.left_out import repeated_objects
 from shardkit.sources.listing import NEGATIVES
-from shardkit.sources.repeated_boxes import repeated_objects
 
 
 def check_boxes(good: Rows, layout: str, skipped: Mapping[str, int], *, is_addition: bool) -> Iterator[Finding]:

@@ -17,8 +17,8 @@ from shardkit.dataset.tfds_metadata import DATASET_INFO, FEATURES, label_files
 from shardkit.errors import CallError, DataError, ManifestError
 from shardkit.options.call import Call
 from shardkit.options.words import convert_again, named
-from shardkit.sources.file_names import ending
 from shardkit.sources.readings.values import STATED
+from shardkit.sources.walking import ending
 from shardkit.storage import TEMPORARY, Folder, open_folder
 
 _CLASS_NAMES = label_files({**CLASSIFICATION, LABELS: CLASS_LABELS, OBJECT_LABELS: CLASS_LABELS})

@@ -11,8 +11,8 @@ from shardkit.options.words import named
 from shardkit.sources.engine.labels.numbers import Numbers, atoms, numbers_in
 from shardkit.sources.engine.labels.profile import are_uncertain, decide_indicators, is_sure, profile_of, separator_in
 from shardkit.sources.engine.labels.reading import Labels, choices_in, column_phrase
-from shardkit.sources.engine.table_refusals import Choice, readings_of_uncertain, refuse
 from shardkit.sources.formats.column_names import is_called_like_classes
+from shardkit.sources.formats.tables.opening import Choice, readings_of_uncertain, refuse
 from shardkit.sources.formats.tables.records import Record, TableFile
 from shardkit.sources.formats.tables.text_files import names_image
 from shardkit.sources.formats.tables.values import is_number, shown

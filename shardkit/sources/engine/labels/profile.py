@@ -49,7 +49,6 @@ class Profile:
 
     @property
     def may_be_label(self) -> bool:
-        """Whether the column may hold labels: values repeat, or are numbers with fractions."""
         return self.repeats or (self.numbers.has_fractions and not self.numbers.has_names)
 
 

@@ -73,7 +73,6 @@ class Labels:
         return f"{counted(self.num_targets, 'number')} for regression from {many}"
 
     def read(self, values: Sequence[Any]) -> Any:
-        """Return a record's class name, names, or numbers."""
         if self.kind == "class":
             value = values[self.columns[0]]
             if isinstance(value, list) and len(value) <= 1:  # a choice of one
@@ -106,7 +105,6 @@ class Labels:
         return None if found is None else [self._name(one, column) for one in found]
 
     def is_dropped(self, values: Sequence[Any]) -> bool:
-        """Return whether a record is left out because it is uncertain about a class."""
         return self.uncertain == "drop" and any(word_of(values[i]) in UNCERTAIN for i in self.columns)
 
     def _only(self, applying: Sequence[str]) -> str:

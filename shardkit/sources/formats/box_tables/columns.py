@@ -5,6 +5,7 @@ make-sense, and of Kaggle's competitions. Names are compared without case, blank
 """
 
 import json
+import posixpath
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -12,9 +13,19 @@ from enum import Enum
 
 from shardkit.errors import CallError, DataError, UnknownNameError
 from shardkit.naming import IMAGE_ENDINGS
-from shardkit.sources.file_names import ending
 from shardkit.sources.formats.column_names import is_split
+from shardkit.sources.formats.tables.csv_files import CsvFile, split_records
+from shardkit.sources.formats.tables.csv_opening import open_csv
+from shardkit.sources.formats.tables.lines import read_lines
+from shardkit.sources.formats.tables.opening import open_table_file
+from shardkit.sources.formats.tables.records import TableFile
+from shardkit.sources.formats.tables.text_files import TextFile
 from shardkit.sources.options import SourceOptions
+from shardkit.sources.walking import ending, file_or_folder
+from shardkit.storage import Folder
+
+TEXT = (".csv", ".tsv", ".txt")
+_BLANKS = " "
 
 
 class BoxForm(Enum):
@@ -247,3 +258,33 @@ def _box(at: dict[str, int]) -> tuple[BoxForm, tuple[int, ...]]:
 
 def _first(at: dict[str, int], usual: Sequence[str]) -> int | None:
     return next((at[name] for name in usual if name in at), None)
+
+
+def open_box_file(folder: Folder, path: str, options: SourceOptions) -> TableFile:
+    """Open a table of boxes, with a header or in a known form without one."""
+    kind = posixpath.splitext(path)[1].lower()
+    if kind in TEXT and file_or_folder(folder, path) is not None:
+        fields, delimiter = first_fields(folder, path)
+        if columns := columns_without_header(fields):
+            return CsvFile(folder, path, columns, delimiter, num_skipped=0, spaced=False)
+        if is_box_table(fields):
+            if delimiter == _BLANKS:
+                return TextFile(folder, path, tuple(fields), delimiter, num_skipped=1, spaced=False, has_header=True)
+            # Every name of the header is known to be one: a class called a.jpg is no sign of a record.
+            return open_csv(folder, path, tabs=kind == ".tsv", known=frozenset(name.strip().lower() for name in fields))
+    return open_table_file(folder, path, options)
+
+
+def first_fields(folder: Folder, path: str) -> tuple[Sequence[str], str]:
+    """Return the fields of the first line of a text table, and its delimiter."""
+    lines = read_lines(folder, path)
+    first = next((line for line in lines if line.text.strip() and not line.problem), None)
+    if first is None:
+        return (), ","
+    found: tuple[Sequence[str], str] = (), ","
+    for delimiter in (",", "\t", ";", "|"):
+        record = next(split_records(iter([first]), delimiter, spaced=False), None)
+        if record is not None and record.problem is None and len(record.values) > len(found[0]):
+            found = [str(value).strip() for value in record.values], delimiter
+    words = first.text.split()
+    return (words, _BLANKS) if path.lower().endswith(".txt") and len(words) > len(found[0]) else found

@@ -13,10 +13,11 @@ import numpy.typing as npt
 from shardkit.errors import DataError
 from shardkit.naming import IMAGE_ENDINGS, relative_path_problem
 from shardkit.reject_reasons import BAD_ANNOTATION, BAD_BOX, BAD_NAME, DUPLICATE_ID
-from shardkit.sources.file_names import ending
-from shardkit.sources.formats.record import encodable, number, size_of
+from shardkit.sources.formats.format import encodable, size_of
+from shardkit.sources.formats.shapes import number
 from shardkit.sources.json_stream import array_items
 from shardkit.sources.listing import RecordProblem
+from shardkit.sources.walking import ending
 
 NO_ID = -1  # the id of an annotation without an integer id
 _MIN_BOXES = 4  # of which one larger than a pixel can be expected
@@ -145,7 +146,6 @@ class CocoColumns:
         return f"annotation number {self.num_records}" if number is None else f"annotation {shown(number)}"
 
     def repeated_id(self, image: int) -> str | None:
-        """Return why an image is rejected whose id other images have, too; None if it is the only one."""
         if self.image_codes[image] not in self.repeated:
             return None
         return "other images have the same id, so its annotations may be theirs; give each image a different id"

@@ -68,19 +68,10 @@ def read_lines(
     *,
     encoding: str = UTF_8,
 ) -> Iterator[Line]:
-    """Yield lines, which end in LF, CR LF or CR; a byte order mark says whether the file is UTF-8 or UTF-16.
+    """Yield lines, which end in LF, CR LF or CR; a byte order mark at FIRST_LINE says whether the file is UTF-16.
 
-    Args:
-        folder: The folder of the file.
-        path: Path of the file.
-        start: The first line; in UTF-16, only FIRST_LINE. A byte order mark is looked for there only.
-        measure: Function that receives the sizes of the lines in bytes, in their order and before the lines. A line
-            that is too long has the size of what was read of it.
-        encoding: UTF_8, or what `encoding_of` found.
-
-    Raises:
-        DataError: The file is damaged UTF-16.
-        MachineError: The disk or the network failed.
+    `measure` receives the sizes of the lines in bytes, in their order and before the lines; a line that is too long has
+    the size of what was read of it. Only files of UTF_8 without such a mark may be read from another start.
     """
     url = f"{folder.url}/{path}"
     number = start.number - 1

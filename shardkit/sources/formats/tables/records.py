@@ -9,9 +9,9 @@ import pyarrow as pa
 
 from shardkit.errors import DataError
 from shardkit.naming import first_of
-from shardkit.sources.file_names import encodable_path, ending
 from shardkit.sources.formats.tables.text_pieces import TextPiece
 from shardkit.sources.formats.tables.values import kinds_of_value, type_of_kinds
+from shardkit.sources.walking import encodable_path, ending
 from shardkit.storage import Folder
 
 PREFIX_RECORDS = 1000  # records from the beginning that decide how columns are read
@@ -49,7 +49,6 @@ class TableFile(abc.ABC):
 
     @property
     def format_name(self) -> str:
-        """Name of the file's format, for the user."""
         return _FORMATS.get(ending(self.path), "text")
 
     @property
@@ -94,7 +93,6 @@ class TableFile(abc.ABC):
         return {i: self.type_of(i, found) for i, found in kinds.items()}
 
     def type_of(self, column: int, kinds: set[str]) -> pa.DataType | None:
-        """Return the type of a column whose values are of some kinds; see `types`."""
         return type_of_kinds(kinds)
 
     def may_widen(self, type_: pa.DataType | None) -> bool:
@@ -110,20 +108,26 @@ class TableFile(abc.ABC):
             yield from self.records(part, wanted)
 
 
+def in_order(records: Iterable[Record], own: Sequence[str], names: Sequence[str]) -> Iterator[Record]:
+    """Yield records with their values in the order of other names of columns; None for one that they do not have."""
+    at = [own.index(name) if name in own else None for name in names]
+    for record in records:
+        if record.problem is not None or own == names:
+            yield record
+        else:
+            yield record._replace(values=[None if i is None else record.values[i] for i in at])
+
+
 def records_of(files: Sequence[TableFile], wanted: frozenset[int] | None = None) -> Iterator[Record]:
     """Yield the records of several tables, with their values in the order of the first one's columns.
 
-    A value is None if its table has no such column. `wanted` are columns of the first table.
+    `wanted` are columns of the first table.
     """
     names = files[0].columns
     for file in files:
-        at = {i: file.columns.index(name) for i, name in enumerate(names) if name in file.columns}
-        there = None if wanted is None else frozenset(at[i] for i in wanted if i in at)
-        for record in file.all_records(there):
-            if record.problem is not None or file.columns == names:
-                yield record
-            else:
-                yield record._replace(values=[record.values[at[i]] if i in at else None for i in range(len(names))])
+        there = None if wanted is None else [names[i] for i in wanted if names[i] in file.columns]
+        own = None if there is None else frozenset(map(file.columns.index, there))
+        yield from in_order(file.all_records(own), file.columns, names)
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,12 +15,11 @@ from functools import partial
 from itertools import islice
 
 from shardkit.naming import IMAGE_ENDINGS, counted
-from shardkit.sources.file_names import ending
 from shardkit.sources.formats.column_names import plain
 from shardkit.sources.formats.tables.csv_files import CsvFile
 from shardkit.sources.formats.tables.lines import encoding_of, read_lines
 from shardkit.sources.formats.tables.records import Record, TablePart
-from shardkit.sources.walking import children, join
+from shardkit.sources.walking import children, ending, join
 from shardkit.storage import Folder
 
 TEXT_ENDINGS = (".txt", ".lst")
@@ -56,7 +55,6 @@ class TextFile(CsvFile):
         return len(self.columns) > 1 and (self.has_header or IMAGE in self.columns or len(self.columns) > 2)
 
     def titles(self) -> Sequence[str]:
-        """Return the lines before the first record."""
         lines = (one.text for one in read_lines(self.folder, self.path, encoding=self.encoding))
         return [*islice((text for text in lines if text.strip() and not text.startswith("#")), self.num_skipped)]
 
@@ -110,7 +108,6 @@ def open_names(folder: Folder, path: str) -> TextFile:
 
 
 def _has_title(texts: Sequence[str]) -> bool:
-    """Return whether the first line is the title of the others, which are names of images."""
     first, *others = texts or [""]
     return bool(others) and not names_image(first.strip()) and all(names_image(text.strip()) for text in others)
 
@@ -138,7 +135,6 @@ def _divided(
     has_count: bool,  # noqa: FBT001 - passed on
     known: frozenset[str],
 ) -> list[TextFile]:
-    """Return the ways to divide lines into the same number of fields."""
     found: list[TextFile] = []
     for delimiter in delimiters:
         rows = [_fields(text, delimiter) for text in texts]

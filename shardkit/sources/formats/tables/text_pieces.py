@@ -27,7 +27,7 @@ from shardkit.sources.formats.tables.lines import (
     LineStart,
     read_lines,
 )
-from shardkit.sources.visibility import seen_again, unfiltered
+from shardkit.sources.hosts import seen_again, unfiltered
 from shardkit.storage import Entry, Folder, os_errors_as
 
 PIECE_BYTES = 8 << 20  # 8 MiB: about 100,000 records, which are listed in a second

@@ -14,11 +14,11 @@ from defusedxml.ElementTree import iterparse
 
 from shardkit.errors import DataError
 from shardkit.naming import IMAGE_ENDINGS
-from shardkit.sources.file_names import ending
 from shardkit.sources.formats.column_names import is_split, plain
 from shardkit.sources.formats.tables.excel_files import ERRORS, EXCEL_ENDINGS, Book, damage_as_sentence, opened_excel
 from shardkit.sources.formats.tables.records import Record, TableFile, check_columns, enumerated
 from shardkit.sources.formats.tables.values import shown
+from shardkit.sources.walking import ending
 from shardkit.storage import Folder, os_errors_as
 
 ODS_ENDING = ".ods"
@@ -179,7 +179,6 @@ def _read(archive: zipfile.ZipFile) -> Iterator[tuple[str, Element | None]]:
 
 
 def _values(row: Element) -> list[Any]:
-    """Return the values of a row, without empty cells at its end."""
     values: list[Any] = []
     num_empty = 0
     for cell in row:

@@ -1,62 +1,76 @@
 """Describe where the records of a format have the image and its boxes, instead of parsing them by a function."""
 
+import json
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from shardkit.sources.formats.record import ImageRecord, Sides, is_finite
-from shardkit.sources.formats.vendors.readers import dict_of, list_of
+from shardkit.sources.formats.format import ImageRecord
+from shardkit.sources.formats.shapes import Sides, corners
 
-Way = tuple[str | int, ...]  # names and indexes that lead into a value, from the outside to the inside
+Way = str  # names and indexes that lead into a value, with points between them, such as `frames.0.objects`
 UNIT = (0, 0)  # the size of boxes in fractions of the image's sides
+
+
+def signs(names: str) -> tuple[bytes, ...]:
+    """Return expressions for names of members, divided by blanks; ``objects[`` is one whose value is an array."""
+    begins = {"[": rb"\[", "{": rb"\{"}
+    return tuple(b'"%s"\\s*:\\s*%s' % (one.rstrip("[{").encode(), begins.get(one[-1], b"")) for one in names.split())
+
+
+def json_of(data: bytes) -> Any:
+    """Return the value of a JSON file, or why it cannot be parsed; a phrase that begins with ``it``."""
+    try:
+        return json.loads(data)
+    except RecursionError:
+        return "it is nested too deeply"
+    except ValueError as error:  # not JSON, not UTF-8, or a number of thousands of digits
+        return f"it is not JSON: {error}"
+
+
+def dict_of(value: Any) -> dict[str, Any]:
+    """Return a value if it is an object of JSON, else an empty one."""
+    return value if isinstance(value, dict) else {}
+
+
+def list_of(value: Any) -> list[Any]:
+    """Return the elements of an array or the values of an object; none for anything else."""
+    return list(value.values()) if isinstance(value, dict) else value if isinstance(value, list) else []
+
+
+def dicts_at(value: Any, way: Way) -> list[dict[str, Any]]:
+    """Return the elements of what a way leads to, each as an object."""
+    return list(map(dict_of, list_of(at(value, way))))
 
 
 def at(value: Any, way: Way) -> Any:
     """Return what a way leads to; None if there is nothing."""
-    for step in way:
-        if isinstance(step, int):
-            value = value[step] if isinstance(value, list) and step < len(value) else None
+    for step in way.split(".") if way else ():
+        if isinstance(value, list):
+            value = value[int(step)] if step.isdecimal() and int(step) < len(value) else None
         else:
             value = value.get(step) if isinstance(value, dict) else None
     return value
 
 
-def text_at(value: Any, *way: str | int) -> str:
+def text_at(value: Any, way: Way) -> str:
     """Return the text that a way leads to; '' if there is none."""
     found = at(value, way)
     return found if isinstance(found, str) else ""
-
-
-def corners(xmin: Any, ymin: Any, xmax: Any, ymax: Any) -> Sides | None:
-    """Return the sides of a box that is given by two corners."""
-    return xmin, ymin, xmax, ymax
-
-
-def corner_and_size(x: Any, y: Any, width: Any, height: Any) -> Sides | None:
-    """Return the sides of a box that is given by its upper left corner and its size."""
-    return (x, y, x + width, y + height) if all(map(is_finite, (x, y, width, height))) else None
-
-
-def centre_and_size(x: Any, y: Any, width: Any, height: Any) -> Sides | None:
-    """Return the sides of a box that is given by its centre and its size."""
-    if not all(map(is_finite, (x, y, width, height))):
-        return None
-    return x - width / 2, y - height / 2, x + width / 2, y + height / 2
 
 
 @dataclass(frozen=True, slots=True)
 class Box:
     """Where an object has the four numbers of its box, and what they are."""
 
-    way: Way  # the way from the object to an object or a list of four that has the numbers
-    names: str  # their names there, with blanks between them; '' for a list; a point leads into a further object
+    way: Way  # from the object to an object or a list of four that has the numbers; '' for the object itself
+    names: str  # the ways to them from there, with blanks between them; '' for a list
     sides: Callable[..., Sides | None] = corners  # function from the numbers to the sides
 
     def read(self, given: Any) -> Sides | None:
-        """Return the sides of an object's box; None if it has none that can be read."""
         box = at(given, self.way)
         if self.names:
-            return self.sides(*(at(box, tuple(name.split("."))) for name in self.names.split()))
+            return self.sides(*(at(box, name) for name in self.names.split()))
         return self.sides(*box) if isinstance(box, list) and len(box) == len("xyxy") else None
 
 
@@ -64,7 +78,7 @@ class Box:
 class Fields:
     """Where a record has the image and its boxes."""
 
-    image: Way  # the way to the image's path; () if the file is about the image of its name
+    image: Way  # the way to the image's path; '' if the file is about the image of its name
     objects: Way  # the way to the objects, an array or an object
     label: Way
     box: Box
@@ -77,15 +91,15 @@ class Fields:
     key: str = ""  # the beginning of the names of objects that are members of the record itself
 
     def parse(self, image: ImageRecord, record: dict[str, Any], column: str | None = None) -> None:
-        """Fill in an image; the parser of a `JsonFormat`."""
-        image.image = text_at(record, *self.image)
+        image.image = text_at(record, self.image)
         if self.are_fractions:
             image.size = UNIT
         elif self.size:
             image.set_size(*(at(record, way) for way in self.size))
-        members = dict_of(at(record, self.objects)) if self.key else {}
-        found = [one for name, one in members.items() if name.startswith(self.key)]
-        for place, given in enumerate(map(dict_of, found if self.key else list_of(at(record, self.objects))), 1):
+        found = at(record, self.objects)
+        if self.key:
+            found = [one for name, one in dict_of(found).items() if name.startswith(self.key)]
+        for place, given in enumerate(map(dict_of, list_of(found)), 1):
             if self.without_box and not at(given, self.box.way):
                 image.leave_out(self.without_box)
                 continue

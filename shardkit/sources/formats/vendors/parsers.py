@@ -1,25 +1,29 @@
 """The parsers of the formats: descriptions of their records, or functions that fill an `ImageRecord` from a record."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from shardkit.naming import counted, split_of_folder
-from shardkit.sources.formats.record import ONE_CLASS, ImageRecord, Sides, encodable
-from shardkit.sources.formats.vendors.fields import UNIT, Box, Fields, at, centre_and_size, corner_and_size, text_at
-from shardkit.sources.formats.vendors.readers import around, dict_of, list_of
+from shardkit.sources.formats.format import ONE_CLASS, ImageRecord, encodable
+from shardkit.sources.formats.shapes import Sides, around, centre_and_size, corner_and_size
+from shardkit.sources.formats.vendors.fields import UNIT, Box, Fields, at, dict_of, dicts_at, list_of, text_at
 
 _LTWH = "left top width height"
 _XYWH = "x y width height"
 
 _BDD = Fields(
-    ("name",),
-    ("labels",),
-    ("category",),
-    Box(("box2d",), "x1 y1 x2 y2"),
-    (("size", "width"), ("size", "height")),
+    "name",
+    "labels",
+    "category",
+    Box("box2d", "x1 y1 x2 y2"),
+    ("size.width", "size.height"),
     "label",
     without_box="labels without box2d (lanes, areas)",
 )
+
+
+def _classes(found: Sequence[Any], name: str) -> list[str]:
+    return [encodable(text_at(one, name)) for one in found]
 
 
 def parse_bdd(image: ImageRecord, record: dict[str, Any], column: str | None) -> None:
@@ -35,7 +39,7 @@ def parse_via(image: ImageRecord, record: dict[str, Any], column: str | None) ->
     for name, value in dict_of(record.get("file_attributes")).items():
         if given := _chosen(value):
             image.attributes[name] = given
-    for place, region in enumerate(map(dict_of, list_of(record.get("regions"))), 1):
+    for place, region in enumerate(dicts_at(record, "regions"), 1):
         shape = dict_of(region.get("shape_attributes"))
         kind = shape.get("name")
         if kind in {"point", "polyline"}:
@@ -50,7 +54,6 @@ def parse_via(image: ImageRecord, record: dict[str, Any], column: str | None) ->
 
 
 def _chosen(value: Any) -> list[str]:
-    """Return what an attribute of VIA says: a text, or the options of a checkbox."""
     if isinstance(value, dict):
         return [encodable(name) for name, is_on in value.items() if is_on]
     text = str(value).strip() if isinstance(value, str | int) and not isinstance(value, bool) else ""
@@ -59,9 +62,9 @@ def _chosen(value: Any) -> list[str]:
 
 def _via_box(kind: Any, shape: dict[str, Any]) -> Sides | None:
     if kind == "rect":
-        return Box((), _XYWH, corner_and_size).read(shape)
+        return Box("", _XYWH, corner_and_size).read(shape)
     if kind == "polygon":
-        return around(shape.get("all_points_x"), shape.get("all_points_y"))
+        return around(list_of(shape.get("all_points_x")), list_of(shape.get("all_points_y")))
     radii = {"circle": ("r", "r"), "ellipse": ("rx", "ry")}.get(kind)
     if radii is None:
         return None
@@ -77,11 +80,11 @@ def _via_box(kind: Any, shape: dict[str, Any]) -> Sides | None:
 def parse_crowd_human(image: ImageRecord, record: dict[str, Any], column: str | None) -> None:
     """CrowdHuman's full boxes; regions of tag mask or with the flag ignore are no people to learn."""
     image.image = text_at(record, "ID")
-    for place, given in enumerate(map(dict_of, list_of(record.get("gtboxes"))), 1):
+    for place, given in enumerate(dicts_at(record, "gtboxes"), 1):
         if given.get("tag") == "mask" or dict_of(given.get("extra")).get("ignore") == 1:
             image.leave_out("regions to ignore")
             continue
-        image.add(f"box {place}", given.get("tag"), Box(("fbox",), "", corner_and_size).read(given))
+        image.add(f"box {place}", given.get("tag"), Box("fbox", "", corner_and_size).read(given))
 
 
 def parse_manifest(image: ImageRecord, record: dict[str, Any], column: str | None) -> None:
@@ -100,7 +103,7 @@ def parse_manifest(image: ImageRecord, record: dict[str, Any], column: str | Non
             image.attributes[name] = [encodable(str(classes.get(str(one), one))) for one in value]
 
 
-_OF_JOB = Box((), _LTWH, corner_and_size)
+_OF_JOB = Box("", _LTWH, corner_and_size)
 
 
 def _add_job(image: ImageRecord, value: dict[str, Any], classes: dict[str, Any]) -> None:
@@ -122,25 +125,27 @@ def parse_mot(image: ImageRecord, record: dict[str, Any], column: str | None) ->
             image.add(f"row {place} of the frame", name, corner_and_size(left, top, width, height))
 
 
-CREATEML = Fields(("image",), ("annotations",), ("label",), Box(("coordinates",), _XYWH, centre_and_size), noun="box")
-EDGE_IMPULSE = Fields(("path",), ("boundingBoxes",), ("label",), Box((), _XYWH, corner_and_size), noun="box")
+CREATEML = Fields("image", "annotations", "label", Box("coordinates", _XYWH, centre_and_size), noun="box")
+EDGE_IMPULSE = Fields("path", "boundingBoxes", "label", Box("", _XYWH, corner_and_size), noun="box")
 
 
 def parse_dataturks(image: ImageRecord, record: dict[str, Any], column: str | None) -> None:
     """Dataturks' shapes, as points in fractions of the image's sides."""
     image.image, image.size = text_at(record, "content"), UNIT
-    for place, given in enumerate(map(dict_of, list_of(record.get("annotation"))), 1):
-        points = [dict_of(one) for one in list_of(given.get("points"))]
+    for place, given in enumerate(dicts_at(record, "annotation"), 1):
         labels = list_of(given.get("label"))
-        sides = around([one.get("x") for one in points], [one.get("y") for one in points])
-        image.add(f"shape {place}", labels[0] if len(labels) == 1 else None, sides)
+        image.add(f"shape {place}", labels[0] if len(labels) == 1 else None, _around(dicts_at(given, "points")))
+
+
+def _around(points: Sequence[dict[str, Any]]) -> Sides | None:
+    return around([one.get("x") for one in points], [one.get("y") for one in points])
 
 
 _VERTEX = Fields(
-    ("imageGcsUri",),
-    ("boundingBoxAnnotations",),
-    ("displayName",),
-    Box((), "xMin yMin xMax yMax"),
+    "imageGcsUri",
+    "boundingBoxAnnotations",
+    "displayName",
+    Box("", "xMin yMin xMax yMax"),
     noun="box",
     are_fractions=True,
 )
@@ -149,25 +154,23 @@ _VERTEX = Fields(
 def parse_vertex(image: ImageRecord, record: dict[str, Any], column: str | None) -> None:
     """Vertex AI's lines: boxes in fractions of the image's sides, or classes of the image."""
     _VERTEX.parse(image, record, column)
-    image.split = text_at(record, "dataItemResourceLabels", "aiplatform.googleapis.com/ml_use")
+    split = dict_of(record.get("dataItemResourceLabels")).get("aiplatform.googleapis.com/ml_use")
+    image.split = split if isinstance(split, str) else ""
     for name in ("classificationAnnotation", "classificationAnnotations"):  # one class, several
         given = record.get(name)
         found = [given] if isinstance(given, dict) else list_of(given)
-        if labels := [text_at(one, "displayName") for one in found]:
-            image.attributes[name] = list(map(encodable, labels))
+        if labels := _classes(found, "displayName"):
+            image.attributes[name] = labels
 
 
-_CUSTOM_VISION = Fields(
-    ("id",), ("regions",), ("tagName",), Box((), _LTWH, corner_and_size), noun="region", are_fractions=True
-)
+_CUSTOM_VISION = Fields("id", "regions", "tagName", Box("", _LTWH, corner_and_size), noun="region", are_fractions=True)
 
 
 def parse_custom_vision(image: ImageRecord, record: dict[str, Any], column: str | None) -> None:
     """Azure Custom Vision's tagged images: regions in fractions of the image's sides, or tags of the image."""
     _CUSTOM_VISION.parse(image, record, column)
     if not list_of(record.get("regions")):
-        tags = [text_at(one, "tagName") for one in list_of(record.get("tags"))]
-        image.attributes["tags"] = list(map(encodable, tags))
+        image.attributes["tags"] = _classes(list_of(record.get("tags")), "tagName")
 
 
 _OF_OBJECTS = ("categories", "category", "category_name", "label", "labels", "class", "name", "category_id")
@@ -183,17 +186,15 @@ def parse_hugging_face(
         lists = {name: list_of(values) for name, values in objects.items()}
         longest = max(map(len, lists.values()), default=0)
         objects = [{name: values[i] for name, values in lists.items() if i < len(values)} for i in range(longest)]
-    box = Box(("bbox",), "", sides)
+    box = Box("bbox", "", sides)
     for place, given in enumerate(map(dict_of, list_of(objects)), 1):
         label = next((given[name] for name in _OF_OBJECTS if name in given), ONE_CLASS)
         image.add(f"object {place}", label, box.read(given))
 
 
-_FRACTIONS = Box(("bounding_box",), "", corner_and_size)
-_PIXELS = Box(("bounding_box",), "left top width height", corner_and_size)
-_AUTOML = Fields(
-    ("image_url",), ("label",), ("label",), Box((), "topX topY bottomX bottomY"), noun="box", are_fractions=True
-)
+_FRACTIONS = Box("bounding_box", "", corner_and_size)
+_PIXELS = Box("bounding_box", "left top width height", corner_and_size)
+_AUTOML = Fields("image_url", "label", "label", Box("", "topX topY bottomX bottomY"), noun="box", are_fractions=True)
 
 
 def parse_fiftyone(image: ImageRecord, record: dict[str, Any], column: str | None) -> None:
@@ -208,12 +209,12 @@ def parse_fiftyone(image: ImageRecord, record: dict[str, Any], column: str | Non
     for name, value in record.items():
         kind = text_at(value, "_cls")
         if kind == "Classification":
-            image.attributes[name] = [encodable(text_at(value, "label"))]
+            image.attributes[name] = _classes([value], "label")
         elif kind == "Classifications":
-            image.attributes[name] = [encodable(text_at(one, "label")) for one in list_of(value["classifications"])]
+            image.attributes[name] = _classes(list_of(value.get("classifications")), "label")
         elif kind == "Detections":
             image.columns[name] = None
-            for place, given in enumerate(map(dict_of, list_of(value.get("detections"))), 1):
+            for place, given in enumerate(dicts_at(value, "detections"), 1):
                 if column in {None, name}:
                     image.add(f"{name} {place}", given.get("label"), _FRACTIONS.read(given))
     if column is not None and record.get(column) is None:
@@ -232,23 +233,22 @@ def parse_automl(image: ImageRecord, record: dict[str, Any], column: str | None)
 
 def parse_labelbox(image: ImageRecord, record: dict[str, Any], column: str | None) -> None:
     """Labelbox's data row: boxes and polygons in pixels, or answers to questions about the image."""
-    image.image = text_at(record, "data_row", "external_id") or text_at(record, "data_row", "global_key")
-    image.set_size(at(record, ("media_attributes", "width")), at(record, ("media_attributes", "height")))
+    image.image = text_at(record, "data_row.external_id") or text_at(record, "data_row.global_key")
+    image.set_size(at(record, "media_attributes.width"), at(record, "media_attributes.height"))
     projects = list_of(record.get("projects"))
-    labels = [dict_of(one) for project in projects for one in list_of(at(project, ("labels",)))]
+    labels = [one for project in projects for one in dicts_at(project, "labels")]
     if len(labels) != 1:
         image.bad = f"it has {counted(len(labels), 'label')}, not one"
         return
     annotations = dict_of(labels[0].get("annotations"))
-    for place, given in enumerate(map(dict_of, list_of(annotations.get("objects"))), 1):
+    for place, given in enumerate(dicts_at(annotations, "objects"), 1):
         if "bounding_box" in given:
             image.add(f"object {place}", given.get("name"), _PIXELS.read(given))
-        elif points := [dict_of(one) for one in list_of(given.get("polygon"))]:
-            sides = around([one.get("x") for one in points], [one.get("y") for one in points])
-            image.add(f"object {place}", given.get("name"), sides)
+        elif points := dicts_at(given, "polygon"):
+            image.add(f"object {place}", given.get("name"), _around(points))
         else:
             image.leave_out("objects without box")
-    for given in map(dict_of, list_of(annotations.get("classifications"))):
+    for given in dicts_at(annotations, "classifications"):
         answers = [given.get("radio_answer"), *list_of(given.get("checklist_answers"))]
         if found := [name for one in answers if (name := text_at(one, "name"))]:
             image.attributes[text_at(given, "name")] = list(map(encodable, found))

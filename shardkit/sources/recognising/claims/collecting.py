@@ -10,7 +10,6 @@ from shardkit.errors import ShardkitError
 from shardkit.sources.claim import Claim, Form, Gives
 from shardkit.sources.engine.labels.profile import are_of_single_images
 from shardkit.sources.engine.labels.reading import CROSSES, word_of
-from shardkit.sources.file_names import ending
 from shardkit.sources.formats.column_names import (
     IMAGE_COLUMNS,
     LABEL_COLUMNS,
@@ -26,7 +25,7 @@ from shardkit.sources.name_index import written_path
 from shardkit.sources.options import SourceOptions
 from shardkit.sources.recognising.claims.image_names import Found, ImageNames
 from shardkit.sources.recognising.claims.searching import MAX_FILES, candidates
-from shardkit.sources.walking import file_or_folder, is_image
+from shardkit.sources.walking import ending, file_or_folder, is_image
 from shardkit.storage import Folder, os_errors_as
 
 _TABLES = (*TABLE_ENDINGS, ".json", *TEXT_ENDINGS)

@@ -10,7 +10,6 @@ from typing import NamedTuple
 from shardkit.errors import MachineError
 from shardkit.naming import IMAGE_ENDINGS
 from shardkit.sources.claim import Form
-from shardkit.sources.file_names import ending
 from shardkit.sources.name_index import (
     agreeing_most,
     name_key,
@@ -18,7 +17,7 @@ from shardkit.sources.name_index import (
     without_file_ending,
     written_path,
 )
-from shardkit.sources.walking import children, file_or_folder, files_below, join
+from shardkit.sources.walking import children, ending, file_or_folder, files_below, join
 from shardkit.storage import Entry, Folder
 
 _NUM_FOLDERS = 100  # that are listed

@@ -5,8 +5,7 @@ import itertools
 import re
 from collections.abc import Iterator
 
-from shardkit.sources.file_names import ending
-from shardkit.sources.walking import children, join
+from shardkit.sources.walking import children, ending, join
 from shardkit.storage import Folder
 
 MAX_FILES = 40

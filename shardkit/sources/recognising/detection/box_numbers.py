@@ -10,8 +10,8 @@ from dataclasses import replace
 from shardkit.errors import DataError
 from shardkit.images import BadImage, inspect
 from shardkit.images.boxes import upright_size
-from shardkit.sources.engine.path_rules import PathRule
-from shardkit.sources.formats.record import ImageRecord
+from shardkit.sources.engine.paths import PathRule
+from shardkit.sources.formats.format import ImageRecord
 from shardkit.sources.formats.vendors.formats import JsonFormat
 from shardkit.sources.listing import BadRecord
 from shardkit.sources.walking import read_sample

@@ -18,23 +18,22 @@ from shardkit.naming import printable, split_of_folder
 from shardkit.options.call import Change
 from shardkit.options.words import named
 from shardkit.refusals import RefusalError
-from shardkit.sources.context import Opening
-from shardkit.sources.engine.box_table_opening import (
-    TEXT,
-    decided,
-    first_fields,
-    open_box_file,
-    options_of_table,
-    options_of_tables,
-)
+from shardkit.sources.engine.box_tables import decided, options_of_table, options_of_tables
 from shardkit.sources.engine.opening import open_reading
-from shardkit.sources.formats.box_tables.columns import columns_without_header, find_columns, is_box_table
+from shardkit.sources.formats.box_tables.columns import (
+    TEXT,
+    columns_without_header,
+    find_columns,
+    first_fields,
+    is_box_table,
+    open_box_file,
+)
 from shardkit.sources.formats.registry import BOX_TABLE
 from shardkit.sources.formats.tables.lines import read_lines
 from shardkit.sources.formats.tables.opening import open_table_file
 from shardkit.sources.formats.tables.records import PREFIX_RECORDS
 from shardkit.sources.listing import Source
-from shardkit.sources.options import SourceOptions
+from shardkit.sources.options import Opening, SourceOptions
 from shardkit.sources.readings.values import Annotation, Images, Listed, Reading
 from shardkit.sources.recognising.claims.searching import candidates
 from shardkit.sources.recognising.class_names import find_class_names

@@ -17,16 +17,23 @@ from shardkit.errors import DataError
 from shardkit.layouts import LAYOUTS
 from shardkit.naming import IMAGE_ENDINGS, printable, split_of_folder
 from shardkit.options.words import named
-from shardkit.sources.context import Opening
-from shardkit.sources.file_names import ending
 from shardkit.sources.formats.coco.columns import CocoColumns
-from shardkit.sources.formats.coco.panoptic import PANOPTIC
-from shardkit.sources.formats.coco.records import CATEGORY, COCO
+from shardkit.sources.formats.coco.records import CATEGORY, COCO, PANOPTIC
 from shardkit.sources.json_stream import BLOCK, array_items
 from shardkit.sources.listing import Source
+from shardkit.sources.options import Opening
 from shardkit.sources.recognising.detection.image_paths import split_of
 from shardkit.sources.recognising.detection.of_many_images import FoundFile, locate, open_found_files
-from shardkit.sources.walking import HEAD_BYTES, file_or_folder, files_in, folders_in, join, looks_like, read_head
+from shardkit.sources.walking import (
+    HEAD_BYTES,
+    ending,
+    file_or_folder,
+    files_in,
+    folders_in,
+    join,
+    looks_like,
+    read_head,
+)
 from shardkit.storage import Folder, os_errors_as
 
 _IMAGES = rb'"images"\s*:\s*\['

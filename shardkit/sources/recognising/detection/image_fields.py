@@ -6,7 +6,7 @@ from shardkit.errors import DataError
 from shardkit.naming import printable
 from shardkit.options.call import Change
 from shardkit.refusals import RefusalError
-from shardkit.sources.formats.record import ImageRecord
+from shardkit.sources.formats.format import ImageRecord
 
 # Attributes that usually give the class of a region, the most usual first.
 _USUAL = ("class", "label", "name", "category", "type", "object")

@@ -10,12 +10,11 @@ import re
 from collections.abc import Sequence
 
 from shardkit.naming import IMAGE_ENDINGS, split_of_folder
-from shardkit.sources.engine.path_rules import MAX_PATH, PathRule, path_parts
-from shardkit.sources.file_names import ending, stem_of
+from shardkit.sources.engine.paths import MAX_PATH, PathRule, path_parts
 from shardkit.sources.listing import BadRecord
 from shardkit.sources.name_index import NameIndex
 from shardkit.sources.options import SourceOptions
-from shardkit.sources.walking import file_or_folder, folders_in, join, parent_of
+from shardkit.sources.walking import ending, file_or_folder, folders_in, join, parent_of, stem_of
 from shardkit.storage import Folder, open_folder
 
 _TRIED_PATHS = 8  # paths that are looked up, because the first image may be missing

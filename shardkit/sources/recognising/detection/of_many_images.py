@@ -21,19 +21,18 @@ from shardkit.options.call import Change
 from shardkit.options.values import Match
 from shardkit.options.words import named
 from shardkit.refusals import RefusalError
-from shardkit.sources.context import Opening
 from shardkit.sources.engine.opening import open_reading
-from shardkit.sources.engine.path_rules import PathRule
+from shardkit.sources.engine.paths import PathRule
 from shardkit.sources.engine.source import ReadingSource
-from shardkit.sources.formats.cvat import CVAT, TracksError
-from shardkit.sources.formats.format import Format
+from shardkit.sources.formats.box_lines import WIDER_FACE
+from shardkit.sources.formats.format import ONE_CLASS, Format, ImageRecord
 from shardkit.sources.formats.label_studio import LABEL_STUDIO
-from shardkit.sources.formats.record import ONE_CLASS, ImageRecord
 from shardkit.sources.formats.registry import FORMATS
 from shardkit.sources.formats.vendors.formats import VENDORS, JsonFormat
-from shardkit.sources.formats.wider_face import WIDER_FACE
+from shardkit.sources.formats.xml_files import CVAT, TracksError
 from shardkit.sources.listing import BadRecord, Source
 from shardkit.sources.name_index import NameIndex
+from shardkit.sources.options import Opening
 from shardkit.sources.readings.values import Annotation, Images, Labels, Listed, Reading
 from shardkit.sources.recognising.detection.box_numbers import fitting_format
 from shardkit.sources.recognising.detection.image_fields import classes_of

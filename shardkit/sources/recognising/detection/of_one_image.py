@@ -15,19 +15,16 @@ from functools import partial
 from shardkit.errors import DataError
 from shardkit.layouts import LAYOUTS, Layout
 from shardkit.naming import split_of_folder
-from shardkit.sources.context import Opening
 from shardkit.sources.engine.opening import open_reading
 from shardkit.sources.engine.source import ReadingSource
-from shardkit.sources.file_names import ending, stem_of
 from shardkit.sources.formats.box_lines import DOTA, ICDAR, KITTI, VISDRONE, WIDER_PERSON
-from shardkit.sources.formats.image_json import BDD_IMAGE, DARWIN, DEEP_FASHION, FUNSD, SUPERVISELY
-from shardkit.sources.formats.labelme import LABELME
-from shardkit.sources.formats.one_image import ImageFormat
-from shardkit.sources.formats.record import ImageRecord
-from shardkit.sources.formats.voc import VOC
+from shardkit.sources.formats.format import ImageFormat, ImageRecord
+from shardkit.sources.formats.image_json import BDD_IMAGE, DARWIN, DEEP_FASHION, FUNSD, LABELME, SUPERVISELY
+from shardkit.sources.formats.xml_files import VOC
 from shardkit.sources.formats.yolo import YOLO
 from shardkit.sources.listing import Source
 from shardkit.sources.name_index import nearest, stems_of_file
+from shardkit.sources.options import Opening
 from shardkit.sources.readings.values import Annotation, Images, Labels, Listed, Reading
 from shardkit.sources.recognising.claims.searching import files_by_kind
 from shardkit.sources.recognising.detection.image_fields import classes_of
@@ -35,6 +32,7 @@ from shardkit.sources.recognising.detection.image_paths import split_tokens
 from shardkit.sources.recognising.detection.image_sets import chosen_lists
 from shardkit.sources.walking import (
     children,
+    ending,
     files_below,
     files_in,
     folders_in,
@@ -45,6 +43,7 @@ from shardkit.sources.walking import (
     parent_of,
     read_head,
     read_label_file,
+    stem_of,
 )
 from shardkit.storage import Folder
 

@@ -22,15 +22,13 @@ from shardkit.options.call import Change
 from shardkit.options.forms import ClassesOfFile
 from shardkit.options.words import named
 from shardkit.refusals import RefusalError
-from shardkit.sources.context import Opening
 from shardkit.sources.engine.file_groups import matching_files
-from shardkit.sources.engine.path_rules import PathRule, path_parts
-from shardkit.sources.formats.class_files import CLASS_LISTS, YAMLS, names_in, read_yaml
-from shardkit.sources.formats.list_fields import read_fields
-from shardkit.sources.formats.yolo import YOLO
+from shardkit.sources.engine.paths import PathRule, path_parts
+from shardkit.sources.formats.class_names import read_fields
+from shardkit.sources.formats.yolo import CLASS_LISTS, YAMLS, YOLO, names_in, read_yaml
 from shardkit.sources.listing import Source
 from shardkit.sources.name_index import written_path
-from shardkit.sources.options import SourceOptions
+from shardkit.sources.options import Opening, SourceOptions
 from shardkit.sources.readings.values import Listed
 from shardkit.sources.recognising.detection.image_paths import find_paths
 from shardkit.sources.recognising.detection.of_one_image import (

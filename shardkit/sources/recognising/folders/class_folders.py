@@ -9,10 +9,10 @@ from shardkit.errors import DataError
 from shardkit.layouts import LAYOUTS
 from shardkit.naming import printable, split_of_folder
 from shardkit.options.words import named
-from shardkit.sources.context import Opening
 from shardkit.sources.engine.opening import open_reading
 from shardkit.sources.engine.source import ReadingSource
-from shardkit.sources.engine.split_words import split_of_name
+from shardkit.sources.engine.splits import split_of_name
+from shardkit.sources.options import Opening
 from shardkit.sources.readings.values import Images, Labels, PathPart, PathRegex, Reading
 from shardkit.sources.recognising.class_names import find_names_file
 from shardkit.sources.recognising.folders.first_images import MAX_DEPTH, has_images

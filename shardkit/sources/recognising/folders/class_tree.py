@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from shardkit.naming import printable
 from shardkit.options.words import named
 from shardkit.refusals import RefusalError
-from shardkit.sources.context import Opening
+from shardkit.sources.options import Opening
 from shardkit.sources.recognising.folders.class_folders import (
     ClassFolders,
     LabelRoot,

@@ -11,9 +11,9 @@ from dataclasses import dataclass
 from shardkit.errors import CallError
 from shardkit.layouts import LAYOUTS
 from shardkit.options.words import named
-from shardkit.sources.context import Opening
 from shardkit.sources.engine.opening import open_reading
 from shardkit.sources.engine.source import ReadingSource
+from shardkit.sources.options import Opening
 from shardkit.sources.readings.values import Images, Labels, Origin, PathRegex, Reading
 from shardkit.sources.recognising.folders.class_folders import with_words
 from shardkit.sources.recognising.folders.split_folders import splits_of

@@ -3,8 +3,7 @@
 from collections.abc import Sequence
 
 from shardkit.naming import IMAGE_ENDINGS, printable
-from shardkit.sources.file_names import ending
-from shardkit.sources.walking import children, join
+from shardkit.sources.walking import children, ending, join
 from shardkit.storage import Folder
 
 MAX_DEPTH = 4  # levels that are searched for a folder's first image, and folders between a split and its labels

@@ -3,7 +3,7 @@
 import re
 from collections.abc import Sequence
 
-from shardkit.sources.engine.split_words import split_of_word
+from shardkit.sources.engine.splits import split_of_word
 from shardkit.sources.recognising.folders.split_folders import number_of_word
 
 # Cameras' folders: DCF 2.0, 3.2.3, such as 100APPLE.

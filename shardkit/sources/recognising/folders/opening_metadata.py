@@ -6,7 +6,6 @@ from dataclasses import replace
 from shardkit.errors import DataError
 from shardkit.layouts import LAYOUTS
 from shardkit.naming import split_of_folder
-from shardkit.sources.context import Opening
 from shardkit.sources.engine.opening import open_reading
 from shardkit.sources.formats.column_names import (
     IMAGE_COLUMNS,
@@ -18,7 +17,7 @@ from shardkit.sources.formats.column_names import (
 from shardkit.sources.formats.tables.opening import open_table_file, read_prefix
 from shardkit.sources.formats.tables.records import TableFile
 from shardkit.sources.listing import Source
-from shardkit.sources.options import SourceOptions
+from shardkit.sources.options import Opening, SourceOptions
 from shardkit.sources.readings.values import Images, PathPart
 from shardkit.sources.recognising.detection.of_many_images import is_box_json
 from shardkit.sources.recognising.folders.class_folders import label_folders

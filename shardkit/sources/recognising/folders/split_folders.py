@@ -7,7 +7,7 @@ import re
 from collections.abc import Sequence
 
 from shardkit.naming import split_of_folder
-from shardkit.sources.engine.split_words import meaning_of, split_of_word, words_of
+from shardkit.sources.engine.splits import meaning_of, split_of_word, words_of
 
 _BLANKS = re.compile(r"[\s_]+")
 _OF_IMAGES = frozenset({"data", "dataset", "datasets", "image", "images", "photos", "pictures"})

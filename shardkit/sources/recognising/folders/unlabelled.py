@@ -5,9 +5,9 @@ Folders give the splits if their names mean splits; every other folder is just a
 
 from shardkit.errors import CallError
 from shardkit.layouts import LAYOUTS
-from shardkit.sources.context import Opening
 from shardkit.sources.engine.opening import open_reading
 from shardkit.sources.engine.source import ReadingSource
+from shardkit.sources.options import Opening
 from shardkit.sources.readings.values import Reading
 from shardkit.sources.recognising.folders.class_folders import with_words
 from shardkit.sources.recognising.folders.split_folders import is_unlabelled, splits_of

@@ -17,12 +17,12 @@ from shardkit.sources.engine.labels.profile import (
     profile_of,
 )
 from shardkit.sources.engine.labels.reading import Labels
-from shardkit.sources.engine.table_refusals import Choice, refuse
 from shardkit.sources.formats.column_names import (
     LABEL_COLUMNS,
     LIKELY_LABEL_COLUMNS,
     named_like,
 )
+from shardkit.sources.formats.tables.opening import Choice, refuse
 from shardkit.sources.formats.tables.records import Record, TableFile, enumerated
 from shardkit.sources.options import SourceOptions
 from shardkit.sources.recognising.claims.captions import is_caption

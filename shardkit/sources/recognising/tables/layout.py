@@ -10,8 +10,7 @@ from shardkit.layouts import LAYOUTS
 from shardkit.naming import relative_path_problem
 from shardkit.options.words import named
 from shardkit.sources.engine.columns import Columns
-from shardkit.sources.engine.described_images import described_images, values_of
-from shardkit.sources.engine.joined_names import FindImages, JoinedNames, join_names
+from shardkit.sources.engine.table_names import FindImages, JoinedNames, described_images, join_names, values_of
 from shardkit.sources.formats.tables.json_files import JsonTable
 from shardkit.sources.formats.tables.opening import open_table_file, read_prefix
 from shardkit.sources.formats.tables.parquet_files import ParquetFile

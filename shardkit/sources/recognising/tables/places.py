@@ -16,7 +16,9 @@ from shardkit.errors import CallError
 from shardkit.naming import printable
 from shardkit.options.values import Match
 from shardkit.options.words import named
-from shardkit.sources.engine.prefixes import (
+from shardkit.sources.engine.paths import (
+    absolute_form,
+    build_keys,
     common_parts,
     folder_parts,
     is_drive,
@@ -24,9 +26,8 @@ from shardkit.sources.engine.prefixes import (
     replace_prefix,
     shared_folder,
 )
-from shardkit.sources.engine.split_columns import split_of_file
-from shardkit.sources.engine.table_paths import absolute_form, build_keys
-from shardkit.sources.engine.table_refusals import Choice, refuse
+from shardkit.sources.engine.splits import split_of_file
+from shardkit.sources.formats.tables.opening import Choice, refuse
 from shardkit.sources.formats.tables.values import shown
 from shardkit.sources.listing import BadRecord
 from shardkit.sources.name_index import UPLOAD_PREFIX

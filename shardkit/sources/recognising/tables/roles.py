@@ -6,11 +6,9 @@ from typing import Any
 from shardkit.errors import DataError, UnknownNameError
 from shardkit.options.words import named
 from shardkit.sources.engine.columns import Columns
-from shardkit.sources.engine.joined_names import JoinedNames
 from shardkit.sources.engine.labels.kinds import ReadAll, decide_labels
-from shardkit.sources.engine.lost_zeros import refuse_lost_zeros
-from shardkit.sources.engine.split_columns import assigns_splits, is_split_column, numbers_of_splits
-from shardkit.sources.engine.table_refusals import Choice, refuse
+from shardkit.sources.engine.splits import assigns_splits, is_split_column, numbers_of_splits
+from shardkit.sources.engine.table_names import JoinedNames, refuse_lost_zeros
 from shardkit.sources.formats.box_tables.columns import is_box_table
 from shardkit.sources.formats.column_names import (
     IMAGE_COLUMNS,
@@ -21,6 +19,7 @@ from shardkit.sources.formats.column_names import (
     named_like,
     plain,
 )
+from shardkit.sources.formats.tables.opening import Choice, refuse
 from shardkit.sources.formats.tables.records import Record, TableFile, enumerated
 from shardkit.sources.options import SourceOptions
 from shardkit.sources.recognising.claims.collecting import Head, NamingFile, best_column, look_up

@@ -8,7 +8,7 @@ from shardkit.errors import DataError
 from shardkit.images.masks import BLACK_AND_WHITE
 from shardkit.naming import printable
 from shardkit.options.words import named
-from shardkit.sources.formats.palettes import ADE, Palette, read_palette
+from shardkit.sources.formats.class_names import ADE, Palette, read_palette
 from shardkit.sources.mask_pixels import NUM_SAMPLED, are_black_and_white, are_coloured, greatest_number
 from shardkit.sources.readings.values import NUMBERS, TWO_COLOURS
 from shardkit.sources.recognising.folders.masks.pairs import Part

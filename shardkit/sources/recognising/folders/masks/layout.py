@@ -7,11 +7,11 @@ from dataclasses import replace
 from shardkit.errors import DataError
 from shardkit.layouts import LAYOUTS
 from shardkit.naming import printable, split_of_folder
-from shardkit.sources.context import Opening
 from shardkit.sources.engine.opening import open_reading
 from shardkit.sources.engine.source import ReadingSource
-from shardkit.sources.formats.palettes import read_palette
+from shardkit.sources.formats.class_names import read_palette
 from shardkit.sources.known.finding import find_known
+from shardkit.sources.options import Opening
 from shardkit.sources.readings.values import NUMBERS, TWO_COLOURS, Constant, Images, Origin, Paired, Reading
 from shardkit.sources.recognising.folders.class_folders import with_words
 from shardkit.sources.recognising.folders.masks.class_names import find_palette

@@ -16,11 +16,10 @@ import re
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass, replace
 
-from shardkit.sources.engine.split_words import split_of_name
-from shardkit.sources.file_names import ending, stem_of
+from shardkit.sources.engine.splits import split_of_name
 from shardkit.sources.mask_pixels import are_masks, images_below
 from shardkit.sources.recognising.folders.split_folders import mentioned_split
-from shardkit.sources.walking import children, folders_in, join
+from shardkit.sources.walking import children, ending, folders_in, join, stem_of
 from shardkit.storage import Folder
 
 SAYS_MASKS = re.compile(r"mask|manual|label|(?<![a-z])ann|annot|(?<![a-z])gt|seg|matte|truth", re.IGNORECASE)

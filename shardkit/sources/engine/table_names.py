@@ -1,25 +1,23 @@
-"""Tables in which the name of an image is in two columns: its folder and its file, or a slide and a region of it.
-
-    Folder    Photo         Crop            slide  rid  y
-    100MEDIA  DJI_0001.JPG  maize           99861  1    0.5     train/99861_1.tif
-    101MEDIA  DJI_0001.JPG  wheat
-
-One more column has the whole name. It is certain only if it means one image in most of the first records, all
-different, where no column alone does.
-"""
+"""Columns that name images otherwise: names in two columns, values that names begin with, numbers without zeros."""
 
 import itertools
-from collections.abc import Callable, Iterable, Iterator, Sequence
+import posixpath
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import islice
 from typing import Any
 
 import pyarrow as pa
 
-from shardkit.naming import printable
+from shardkit.naming import IMAGE_ENDINGS, printable
+from shardkit.refusals import RefusalError
 from shardkit.sources.formats.column_names import IMAGE_COLUMNS, LIKELY_IMAGE_COLUMNS, named_like
 from shardkit.sources.formats.tables.records import Record, TableFile, TablePart, WrappedTable
 from shardkit.sources.formats.tables.text_files import names_image
 from shardkit.sources.name_index import name_key, path_end, written_path
+from shardkit.sources.walking import ending, files_below, stem_of
+from shardkit.storage import Folder
 
 # Returns the paths of the images that a text may mean.
 FindImages = Callable[[str], Sequence[str]]
@@ -113,3 +111,90 @@ def _only_image(text: str, find: FindImages) -> str | None:
 
 def _end(path: str, wanted: str) -> str:
     return path_end(path, wanted.strip("/").count("/") + 1, has_ending=names_image(wanted))
+
+
+_SEPARATOR = re.compile(r"[._ ()-]+")
+
+
+def described_images(folder: Folder, texts: Iterable[str]) -> dict[str, list[str]]:
+    """Return the images below a folder that each text is about, by `name_key` of the text.
+
+    Memory grows with the number of images, by about 200 bytes each.
+    """
+    return _described(_images(folder), texts)
+
+
+def _images(folder: Folder) -> Iterator[str]:
+    return (path for path, entry in files_below(folder, "") if ending(entry.name) in IMAGE_ENDINGS)
+
+
+def _described(paths: Iterable[str], texts: Iterable[str]) -> dict[str, list[str]]:
+    found: dict[str, list[str]] = {name_key(text.strip()): [] for text in texts}
+    for path in paths:
+        if (key := _key_of(path, found)) is not None:
+            found[key].append(path)
+    return found
+
+
+def values_of(file: TableFile, column: int) -> Iterator[str]:
+    """Yield the values of a column as text."""
+    for record in file.all_records(frozenset({column})):
+        if record.problem is None and record.values[column] not in (None, ""):
+            yield str(record.values[column])
+
+
+def _key_of(path: str, keys: Mapping[str, Any]) -> str | None:
+    """Return the longest of some keys that an image's name begins with, or that a folder of it is called by."""
+    *folders, name = path.split("/")
+    for part in (posixpath.splitext(name)[0], *reversed(folders)):
+        if (found := next((one for one in _beginnings(name_key(part)) if one in keys), None)) is not None:
+            return found
+    return None
+
+
+def _beginnings(name: str) -> Sequence[str]:
+    return [name, *(name[: one.start()] for one in reversed([*_SEPARATOR.finditer(name)]))]
+
+
+_MAX_IDS = 100_000  # records that are looked at for lost zeros
+
+
+def refuse_lost_zeros(file: TableFile, columns: Iterable[int], paths: Iterable[str]) -> None:
+    """Refuse a table whose numbers are names of images without the zeros that these begin with: 1 for 0001.jpg."""
+    numbers: dict[int, dict[str, str]] = {i: {} for i in columns}
+    num_records = 0
+    for record in islice(file.all_records(frozenset(numbers)), _MAX_IDS):
+        num_records += 1
+        for i in [] if record.problem else [*numbers]:
+            text = str(record.values[i]).strip()
+            if not text.isdecimal() or text.startswith("0"):
+                del numbers[i]
+            else:
+                numbers[i][text] = ""
+        if not numbers:
+            return
+    exact: set[str] = set()
+    for path in paths:
+        stem = stem_of(path)
+        exact.add(stem)
+        if stem.startswith("0") and stem.isdecimal():
+            for found in numbers.values():
+                if stem.lstrip("0") in found:
+                    found[stem.lstrip("0")] = path
+    for i, found in numbers.items():
+        padded = {text: path for text, path in found.items() if path}
+        num_exact = len(exact & {*found})
+        is_id = 2 * len(found) > num_records  # a class repeats
+        if is_id and 2 * len(padded) > len(found) and 2 * num_exact <= len(found):
+            text, path = next(iter(padded.items()))
+            others = f", and {num_exact:,} are names as they are" if num_exact else ""
+            problem = (
+                f"{file.url}: {len(padded):,} of {len(found):,} values of column {file.columns[i]!r} are names of "
+                f"images without their zeros, such as {text} for {printable(path)}{others}"
+            )
+            stem = stem_of(path)
+            remedy = (
+                f"write them as the images are called, {stem} instead of {text}: programs drop the zeros of a column "
+                "that is not saved as text"
+            )
+            raise RefusalError(problem, remedy=remedy)
