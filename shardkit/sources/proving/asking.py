@@ -16,7 +16,8 @@ from shardkit.sources.engine.opening import open_reading
 from shardkit.sources.filtered_folder import FilteredFolder, IgnoreGlob
 from shardkit.sources.options import Opening
 from shardkit.sources.proving.evidence import Evidence
-from shardkit.sources.proving.offers import Offer, offers
+from shardkit.sources.proving.offers import offers
+from shardkit.sources.proving.path_offers import Offer
 from shardkit.sources.readings.given import is_said_by, options_saying
 from shardkit.sources.readings.text import to_data
 from shardkit.sources.readings.values import Reading, files_of
