@@ -16,6 +16,7 @@ from shardkit.sources.listing import BadRecord, unicode_problem
 from shardkit.sources.walking import ending, files_below, stem_of
 from shardkit.storage import Folder
 
+_QUERY = re.compile(r"^(https?://[^?#]*)[?#].*", re.IGNORECASE | re.DOTALL)
 _DRIVE = re.compile(r"^[A-Za-z]:/")
 _WITH_LINK = re.compile(r"^([^()]+\.\w{3,4}) \(https?://[^()\s]+\)$")
 UPLOAD_PREFIX = re.compile(r"[0-9a-f]{8}-(?=.)")  # that Label Studio adds to the names of uploaded files
@@ -32,8 +33,8 @@ def written_path(text: str) -> str:
 
 
 def without_link(text: str) -> str:
-    """Return the name of a file without the link in brackets behind it, as Airtable and Notion write attachments."""
-    return _WITH_LINK.sub(r"\1", text)
+    """Return a name without the link in brackets behind it, as in Airtable and Notion; a URL without its query."""
+    return _QUERY.sub(r"\1", _WITH_LINK.sub(r"\1", text)) if "://" in text else text
 
 
 def uploaded_name(name: str) -> str:

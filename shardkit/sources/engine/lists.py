@@ -69,7 +69,7 @@ class OfLists:
             if base not in names:
                 below = base if matching.match in {"name", "stem"} else ""
                 names[base] = ImageNames(self.images.paths(folder, below), matching)
-            yield line, names[base].find(text)
+            yield line, names[base].find(text, where=self._url(line.path))
 
     def _read(self, folder: Folder) -> dict[str, str]:
         found: dict[str, ListLine] = {}

@@ -9,8 +9,9 @@ from typing import TypeAlias, TypeVar, cast
 from shardkit.errors import DataError
 from shardkit.naming import IMAGE_ENDINGS, printable
 from shardkit.options.values import Match
+from shardkit.options.words import named
 from shardkit.sources.engine.paths import PathPrefix, replace_prefix
-from shardkit.sources.name_index import name_key, without_file_ending, written_path
+from shardkit.sources.name_index import name_key, without_file_ending, without_link, written_path
 from shardkit.sources.walking import ending, join
 
 T = TypeVar("T", bound=Hashable)
@@ -83,6 +84,7 @@ class Strip:
         return cls(prefixes, "|".join(text[1:] for text in texts if text.startswith("~")))
 
     def of(self, text: str) -> str:
+        text = without_link(text)
         path = replace_prefix(text, self.prefixes)
         if path == text:
             path = replace_prefix(written_path(text), self.prefixes)
@@ -107,16 +109,17 @@ class ImageNames:
             for name in matching.of_image(path):
                 _add(self._paths, name, path)
 
-    def find(self, text: str, base: str | None = None) -> str | None:
-        """Return the key of the image that a text names; None if there is none."""
+    def find(self, text: str, base: str | None = None, *, where: str = "") -> str | None:
+        """Return the key of the image that a text names, which is in the file `where`; None if there is none."""
         matching = self.matching if base is None else Matching(self.matching.match, self.matching.fold, base)
         name = matching.of_text(text)
         found = self._whole.get(name) or self._paths.get(name)
         if found is None or isinstance(found, str):
             return found
-        msg = (
+        msg = f"{where}: " if where else ""
+        msg += (
             f"{printable(text)!r} names {len(found):,} images by their {_WORDS[matching.match]}, such as "
-            f"{printable(found[0])} and {printable(found[1])}; {_remedy(matching)}"
+            f"{printable(found[0])} and {printable(found[1])}; {_remedy(matching, found)}"
         )
         raise DataError(msg)
 
@@ -126,7 +129,10 @@ def _add(names: dict[str, Paths], name: str, path: str) -> None:
     names[name] = path if other is None else (*((other,) if isinstance(other, str) else other), path)
 
 
-def _remedy(matching: Matching) -> str:
+def _remedy(matching: Matching, found: Sequence[str]) -> str:
+    stem, end = posixpath.splitext(found[1])
+    if posixpath.splitext(found[0])[0] == stem:
+        return f"write the endings, too, or leave out images of one kind with {named('ignore', (f'*{end}',))}"
     if matching.fold:
         return "write the names as the files have them, and leave out `fold`"
     if matching.match == "stem":

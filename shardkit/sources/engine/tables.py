@@ -148,7 +148,7 @@ class Tables:
             text = str(value) if isinstance(value, int) and not isinstance(value, bool) else value
             found: str | None = None
             if isinstance(text, str) and text.strip():
-                found = names.find(self.strip.of(text), base)
+                found = names.find(self.strip.of(text), base, where=table.url)
             return plain(value) if found is None else found  # the check reports that it is missing
 
         return key

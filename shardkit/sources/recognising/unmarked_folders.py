@@ -131,7 +131,11 @@ def _refusal_of_flat_folders(opening: Opening, flat: FlatFolders, url: str) -> S
     examples = " and ".join(map(printable, every[:_EXAMPLES]))
     problem = f"{url}: there are no label folders, only images such as {examples} in {where}"
     of_images = ImageNames(folder, opening.excluded)
-    unread = [one for one in naming_files(folder, opening.excluded, of_images) if one.file is None]
+    unread = [
+        one
+        for one in naming_files(folder, opening.excluded, of_images)
+        if one.file is None or (one.others and not one.may_be_labels(one.others))
+    ]
     if not unread:
         return UnrecognisedError(problem, commands)
     problem += f"; {unread[0].claim(of_images).sentence}, in a form that shardkit does not read"

@@ -9,7 +9,7 @@ from shardkit.sources.recognising.folders.class_folders import ClassFolders
 from shardkit.sources.recognising.folders.class_tree import read_tree
 from shardkit.sources.recognising.folders.split_folders import splits_of
 from shardkit.storage import Entry, WrappedFolder, open_folder
-from shardkit.testing import upload
+from shardkit.testing import upload, write_tree
 from shardkit.testing.refusals import command_text
 
 from .tree_sources import KINDS, commands_in, made, read
@@ -234,6 +234,21 @@ def test_what_can_be_read_in_two_ways_is_refused_with_the_commands(files, senten
     with pytest.raises(CallError, match=re.escape(sentence)) as caught:
         open_source(url)
     assert commands_in(command_text(caught.value).replace(url, "SOURCE")) == commands
+
+
+OF_NESTED = "".join(f'{{"file_name": "img/{n}.jpg", "meta": {{"label": "cat"}}}}\n' for n in range(4))
+UNREAD = {
+    "a table of nested fields": {"ann.jsonl": OF_NESTED},
+    "a JSON file of another form": {"ann.json": '{"a": {"b": [%s]}}' % ",".join(OF_NESTED.splitlines())},
+}
+
+
+@pytest.mark.parametrize("files", UNREAD.values(), ids=UNREAD)
+def test_a_file_that_names_the_images_and_is_not_read_is_said(files, tmp_path):
+    images = {f"img/{n}.jpg": b"x" for n in range(4)}
+    url = str(write_tree(tmp_path, images | files))
+    with pytest.raises(CallError, match="ann.jsonl? names 4 of 4 images by the path, in a form that shardkit does not"):
+        open_source(url)
 
 
 @pytest.mark.parametrize(

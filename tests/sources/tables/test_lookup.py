@@ -1,6 +1,7 @@
 """Where a table's images are, and which of their neighbours it does not name."""
 
 import pickle
+import re
 
 import pytest
 
@@ -53,7 +54,8 @@ def test_a_name_without_ending_or_in_another_case_means_the_one_file(names, file
 
 def test_a_name_that_may_be_two_files_is_told_with_both(tmp_path):
     path = table(tmp_path, ["1", "0"], ["0.jpg", "0.png", "1.jpg"])
-    with pytest.raises(DataError, match=r"'0' names 2 images by their end of the path, such as 0.jpg and 0.png"):
+    said = r"'0' names 2 images by their end of the path, such as 0.jpg and 0.png; write the endings, too"
+    with pytest.raises(DataError, match=re.escape(str(path)) + ": " + said):
         read_source(path)
 
 
