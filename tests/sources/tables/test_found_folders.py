@@ -194,7 +194,7 @@ def test_a_prefix_that_leads_nowhere_is_refused_with_both_paths_and_the_right_on
 def test_what_follows_the_path_of_a_web_address_is_no_part_of_the_name(tmp_path):
     urls = ["https://cdn.example.com/a/0.jpg?width=300", "https://cdn.example.com/a/1.jpg#top"]
     path = table(tmp_path, "d/t.csv", urls, ["d/img/0.jpg", "d/img/1.jpg"])
-    with pytest.raises(CallError, match="and are in .*/img, too") as error:
+    with pytest.raises(CallError, match=r"and are in .*/img, too") as error:
         opened(path)
     [prefix] = [one for one in offered(error.value) if "path_prefix" in one]
     assert prefix == {"path_prefix": (f"https://cdn.example.com/a={tmp_path}/d/img",)}
