@@ -6,13 +6,14 @@ dataset/flowers/rose/.
 
 import itertools
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 from shardkit.errors import DataError, ShardkitError
 from shardkit.layouts import Layout
 from shardkit.naming import printable, split_of_folder
 from shardkit.options.call import Change
 from shardkit.refusals import RefusalError, RefusedDataError, UnrecognisedError
+from shardkit.sources.claim import Claim
 from shardkit.sources.engine.drivers import unsupported_format
 from shardkit.sources.engine.table_names import refuse_lost_zeros
 from shardkit.sources.formats.tables.opening import TABLE_ENDINGS, open_table_file
@@ -20,7 +21,7 @@ from shardkit.sources.formats.tables.text_files import TEXT_ENDINGS
 from shardkit.sources.listing import Source
 from shardkit.sources.options import Opening, SourceOptions
 from shardkit.sources.recognising.claims.collecting import naming_files
-from shardkit.sources.recognising.claims.files_of_images import may_hold_labels
+from shardkit.sources.recognising.claims.files_of_images import claims_of_single_images, may_hold_labels
 from shardkit.sources.recognising.claims.image_names import ImageNames
 from shardkit.sources.recognising.folders.class_tree import FlatFolders, Without, Wrapper, read_tree
 from shardkit.sources.recognising.folders.data_formats import data_format
@@ -131,16 +132,22 @@ def _refusal_of_flat_folders(opening: Opening, flat: FlatFolders, url: str) -> S
     examples = " and ".join(map(printable, every[:_EXAMPLES]))
     problem = f"{url}: there are no label folders, only images such as {examples} in {where}"
     of_images = ImageNames(folder, opening.excluded)
-    unread = [
-        one
-        for one in naming_files(folder, opening.excluded, of_images)
-        if one.file is None or (one.others and not one.may_be_labels(one.others))
-    ]
-    if not unread:
-        return UnrecognisedError(problem, commands)
-    problem += f"; {unread[0].claim(of_images).sentence}, in a form that shardkit does not read"
-    remedy = "write a table (.csv) with a row for each image: its name, and what the file says of it"
+    if unread := next(_unread(opening, of_images), None):
+        problem += f"; {unread.sentence}, in a form that shardkit does not read"
+        remedy = "write a table (.csv) with a row for each image: its name, and what the file says of it"
+        return UnrecognisedError(problem, commands, remedy=remedy)
+    remedy = "" if commands else "arrange the files like one of the layouts in `shardkit help layouts`"
     return UnrecognisedError(problem, commands, remedy=remedy)
+
+
+def _unread(opening: Opening, names: ImageNames) -> Iterator[Claim]:
+    """Yield what files say that name images and give no label that can be read: one of many images, or of one each."""
+    for file in naming_files(opening.folder, opening.excluded, names):
+        if file.file is None or (file.others and not file.may_be_labels(file.others)):
+            yield file.claim(names)
+    for claim in claims_of_single_images(opening.folder, opening.excluded, names):
+        if claim.may_lose_labels:
+            yield claim
 
 
 def _refuse_without_images(folder: Folder, url: str) -> ShardkitError:
