@@ -11,6 +11,7 @@ from shardkit.archives.unpacking import Unpacker, is_archive
 from shardkit.errors import CallError, DataError
 from shardkit.layouts import LAYOUTS, Layout, layout_of_title
 from shardkit.naming import IMAGE_ENDINGS, printable
+from shardkit.options.call import Change
 from shardkit.record_sources.datasets.opening import refuse_unfinished
 from shardkit.record_sources.tfrecord.files import place_together
 from shardkit.record_sources.webdataset import holds_samples, is_tar
@@ -25,7 +26,13 @@ from shardkit.sources.proving.asking import question, with_offers
 from shardkit.sources.proving.evidence import Evidence
 from shardkit.sources.proving.proof import doubts
 from shardkit.sources.recognising.accounting import accounted
-from shardkit.sources.recognising.archives_in_folders import archive_names, only_archive, unpacked_names, with_archives
+from shardkit.sources.recognising.archives_in_folders import (
+    UnreadArchiveError,
+    archive_names,
+    only_archive,
+    unpacked_names,
+    with_archives,
+)
 from shardkit.sources.recognising.detecting import function_of, layout_of_file, recognising_layouts
 from shardkit.sources.recognising.only_folders import top_of, without_wrappers
 from shardkit.sources.recognising.several_sources import (
@@ -187,7 +194,13 @@ def _open_one(unpacker: Unpacker, opening: Opening, globs: tuple[IgnoreGlob, ...
             return _open_one(unpacker, replace(opening, folder=open_folder(url), url=url), globs)
         tree = folder
         if layout not in _OF_PACKED:
-            tree = with_archives(folder, unpacker, is_hidden, opens_shards=layout == "unlabelled")
+            try:
+                tree = with_archives(folder, unpacker, is_hidden, opens_shards=layout == "unlabelled")
+            except UnreadArchiveError as error:
+                without = Change(
+                    f"without {printable(error.path)}", {"ignore": (*opening.options.ignore, f"/{error.path}")}
+                )
+                raise RefusedDataError(str(error), [without]) from error
         if not isinstance(tree, MountedFolder):
             return _open_tree(tree, opening, globs)
         source = _open_tree(tree if excluded is None else tree.without(excluded), opening, globs)

@@ -4,6 +4,7 @@ Each is a reading that the engine executes and that is planned before it is show
 """
 
 import itertools
+import posixpath
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from types import MappingProxyType
@@ -11,7 +12,7 @@ from types import MappingProxyType
 from shardkit.naming import printable
 from shardkit.sources.engine.splits import split_of_name
 from shardkit.sources.options import Opening
-from shardkit.sources.proving.class_names import odd_names, plain_name
+from shardkit.sources.proving.class_names import is_sheet, odd_names, plain_name
 from shardkit.sources.proving.file_forms import unlike_in_files
 from shardkit.sources.proving.mask_offers import instead_of_masks
 from shardkit.sources.proving.path_offers import Offer, first_names, ignoring, of_levels, of_names
@@ -31,7 +32,7 @@ from shardkit.sources.readings.values import (
     Reading,
 )
 from shardkit.sources.recognising.claims.image_names import ImageNames
-from shardkit.sources.recognising.folders.folder_names import parts_of_data, without_parts
+from shardkit.sources.recognising.folders.folder_names import original_of, parts_of_data, without_parts
 from shardkit.sources.recognising.folders.split_folders import mentioned_split
 from shardkit.sources.walking import ending, files_below, is_image, join, parent_of
 
@@ -107,6 +108,8 @@ def _of_the_same(opening: Opening, reading: Reading, paths: list[str]) -> Iterat
 
     if isinstance(reading.split, PathPart):
         yield from _of_splits(reading, reading.split, parts)
+    if globs := _globs_of_made(inside):
+        yield Offer(ignoring(reading, globs), f"without {first_names(globs, '')}")
     if (odd := odd_names(names)) and len(odd) < len(names) - 1:
         yield without(odd)
         yield from (without([name]) for name in odd if 1 < len(odd) <= _MAX_SHOWN)
@@ -136,6 +139,18 @@ def _of_the_same(opening: Opening, reading: Reading, paths: list[str]) -> Iterat
     unlike = unlike_in_files(labels, inside)
     if 0 < len(unlike) < len(names) - 1 and unlike != odd:
         yield without(unlike)
+
+
+def _globs_of_made(paths: Sequence[str]) -> list[str]:
+    """Return globs of files that are called like sheets of images or copies; none if they have many names."""
+    globs = set()
+    for path in paths:
+        stem, end = posixpath.splitext(posixpath.basename(path))
+        if (of := original_of(stem)) and not any(map(stem[len(of) :].__contains__, "*?[")):
+            globs.add(f"*{stem[len(of) :]}.*")
+        elif is_sheet(stem):
+            globs.add(f"{stem}{end}")
+    return sorted(globs) if len(globs) <= _MAX_SHOWN else []
 
 
 def _without_labels(paths: Sequence[str], base: Reading) -> Iterator[Offer]:

@@ -36,7 +36,8 @@ class Offer:
 
 def of_names(paths: list[str], base: Reading) -> Iterator[Offer]:
     """Yield readings by the names of files; without folders for testing if only the other files have labels."""
-    tops = {path: path.partition("/")[0] for path in paths if "/" in path}
+    at = _first_level([path.split("/")[:-1] for path in paths])
+    tops = {path: "/".join(path.split("/")[: at + 1]) for path in paths if path.count("/") > at}
     tests = sorted({top for top in tops.values() if mentioned_split(top) == "test"})
     labelled = [path for path in paths if tops.get(path) not in tests]
     if (of_all := [*_of_these_names(paths, base)]) or not tests:

@@ -99,6 +99,7 @@ def _of_table(
         return (_rank(title), unlikely, next(numbers)), Offer(reading, f"the label is column {title!r} of {where}")
 
     where = printable(one.path)
+    recognised = base.label.origin.column if base.label and isinstance(base.label.origin, Column) else ()
     is_of_all = opening.file is not None or (one.is_whole and len({*one.named}) >= len(paths))
     marks = [
         title
@@ -117,7 +118,7 @@ def _of_table(
             continue
         column = replace(origin, column=(title,))
         are_numbers = all(value.isdecimal() for value in values)
-        if are_numbers and len({*values}) > _FEW:
+        if are_numbers and (len({*values}) > _FEW or title in recognised):
             unlikely = oddness(values) if base.label is None else _FEW
             yield offer(title, column, f"{where}, a number for regression", unlikely, kind="number")
         if not _may_divide(values):

@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from shardkit.archives.member_tree import ArchiveFolder
 from shardkit.archives.mounted_folder import Mount, MountedFolder
 from shardkit.archives.unpacking import Unpacker, cut_from, is_archive, plain_name, stem_of
-from shardkit.errors import DataError
+from shardkit.errors import BombError, DataError
 from shardkit.naming import printable
 from shardkit.record_sources.webdataset import holds_shards, is_tar
 from shardkit.sources.recognising.folders.folder_names import original_of
@@ -59,6 +59,15 @@ class Content:
     name: str  # what its folder is called: the archive's name without its ending
     folder: Folder  # what is in it
     is_archive: bool = True  # whether it may be unpacked into the folder around it
+
+
+class UnreadArchiveError(DataError):
+    """An archive next to folders or images cannot be read; the others may be all that the user wants."""
+
+    def __init__(self, path: str, problem: str) -> None:
+        """Keep the path of the archive below the source."""
+        super().__init__(problem)
+        self.path = path
 
 
 def with_archives(
@@ -225,7 +234,14 @@ def _contents(
         stem = stem_of(name)
         if stem in cut or sizes.get(f"{original_of(stem) or ''}{name[len(stem) :]}") == sizes[name]:
             continue  # the last part of an archive, or "pets (1).zip" next to pets.zip
-        opened = unpacker.open(folder, join(above, name))
+        try:
+            opened = unpacker.open(folder, join(above, name))
+        except BombError:
+            raise
+        except DataError as error:
+            if any(one.is_folder or is_image(one.name) for one in others):
+                raise UnreadArchiveError(join(above, name), str(error)) from error
+            raise
         if _holds_data(opened) and not _is_unpacked(opened, folder, above, stem, others):
             yield name, Content(stem, with_archives(opened, unpacker, depth=depth - 1))
 

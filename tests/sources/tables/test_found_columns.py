@@ -76,6 +76,15 @@ def test_columns_are_found_if_their_values_agree(content, image_column, label_co
     assert all((tmp_path / key).is_file() for key in rows["key"].to_pylist())
 
 
+def test_a_long_number_names_its_file_in_a_column_of_any_title(tmp_path):
+    numbers = [587720 + 3 * i for i in range(8)]
+    write_tree(tmp_path, {f"img/{number}.png": b"" for number in numbers})
+    (tmp_path / "t.csv").write_text(
+        "galaxy,kind\n" + "".join(f"{one},{'spiral' if one % 2 else 'ring'}\n" for one in numbers)
+    )
+    assert "the image from column 'galaxy'; the class from column 'kind'" in opened(tmp_path).describe()
+
+
 # name: a table, what the refusal says, and what its commands name
 REFUSED = {
     "two columns of labels": (

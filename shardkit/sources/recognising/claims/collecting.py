@@ -43,6 +43,7 @@ _OF_NAMES = re.compile(
     r"(?:^|[_ -])(?:id|ids|image|images|img|file|files|filename|filepaths?|name|path|paths)(?:$|[_ -])"
 )
 _OF_FOLDS = re.compile(r"(?:^|[_ -])(?:k?folds?|cv|index|idx)(?:$|[_ -])", re.IGNORECASE)
+_DIGITS_OF_CODE = 6  # years and counts have fewer
 _FEW_RECORDS = 3  # of fewer, nothing repeats
 
 
@@ -219,8 +220,9 @@ def _find_column(title: str, values: Sequence[Any], names: ImageNames, *, of_few
         return {}
     found = {}
     for i, text in texts.items():
-        # A number without ending and without zeros before it is a file's name only in a column that is called so.
-        by_stem = is_called_so or not text.strip().isdigit() or text.strip()[:-1].startswith("0")
+        # A short number without ending and without zeros before it is a file's name only in a column that is called so.
+        number = text.strip()
+        by_stem = is_called_so or not number.isdigit() or number[:-1].startswith("0") or len(number) >= _DIGITS_OF_CODE
         if (one := names.find(text, by_stem=by_stem)) is not None:
             found[i] = one
     if of_few and all(is_image(written_path(text)) for text in distinct):
