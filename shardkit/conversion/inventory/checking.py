@@ -5,6 +5,7 @@ times that they left open, and reject the files that are too large to read.
 """
 
 import hashlib
+import sys
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import asdict, replace
 from functools import partial
@@ -87,26 +88,10 @@ def measure_files(folder: Folder, table: pa.Table, max_file_bytes: int = MAX_FIL
 
     Records of a dataset were read when it was written.
     """
-    measured = _measured(folder, table)
-    return measured if are_records(table.schema) else _without_large(measured, max_file_bytes)
-
-
-def _without_large(table: pa.Table, max_file_bytes: int) -> pa.Table:
-    sizes = table["source_bytes"].to_numpy()
-    if not np.any(sizes > max_file_bytes):
-        return table
-    columns = {name: table[name].to_pylist() for name in ("reason", "message")}
-    for i in np.flatnonzero(sizes > max_file_bytes).tolist():
-        if columns["reason"][i] is None:
-            error = too_many_bytes("The file", int(sizes[i]), max_file_bytes)
-            columns["reason"][i], columns["message"][i] = error.reason, str(error)
-    return _with_columns(table, columns)
-
-
-def _measured(folder: Folder, table: pa.Table) -> pa.Table:
+    most = sys.maxsize if are_records(table.schema) else max_file_bytes
     sizes = table["source_bytes"].to_numpy()
     unmeasured = np.flatnonzero(sizes == UNMEASURED)
-    if not len(unmeasured):
+    if not len(unmeasured) and sizes.max(initial=0) <= most:
         return table
     columns = {name: table[name].to_pylist() for name in ("source_bytes", "mtime_ns", "reason", "message")}
     paths = table[PATH.name if PATH.name in table.column_names else "key"].to_pylist()
@@ -127,10 +112,10 @@ def _measured(folder: Folder, table: pa.Table) -> pa.Table:
                 columns["message"][i] = f"there is no file {folder.url_of(paths[i])}; {remedy}"
         else:
             columns["source_bytes"][i], columns["mtime_ns"][i] = entry.num_bytes, entry.mtime_ns
-    return _with_columns(table, columns)
-
-
-def _with_columns(table: pa.Table, columns: dict[str, list[Any]]) -> pa.Table:
+    for i, num_bytes in enumerate(columns["source_bytes"]):
+        if num_bytes > most and columns["reason"][i] is None:
+            too_large = too_many_bytes("The file", num_bytes, most)
+            columns["reason"][i], columns["message"][i] = too_large.reason, str(too_large)
     for name, values in columns.items():
         at = table.schema.get_field_index(name)
         table = table.set_column(at, table.schema.field(at), pa.array(values, table.schema.field(at).type))
