@@ -452,6 +452,7 @@ def test_a_pipeline_that_runs_twice_draws_two_tokens_and_each_is_the_same_in_all
 
 
 @pytest.mark.slow  # for two processes of Beam
+@pytest.mark.usefixtures("real_pickles")
 def test_two_processes_give_the_same_files(rows, written, tmp_path):
     places = ["--direct_num_workers=2", "--direct_running_mode=multi_processing"]
     with beam.Pipeline(RUNNER, options=PipelineOptions(places)) as pipeline:
