@@ -45,8 +45,10 @@ from shardkit.storage import Folder
 from shardkit.storage.retry import retried
 
 _BATCH_BYTES = 8 << 20  # 8 MiB of columns: about 100,000 boxes, which take ten times as much while they are checked
-_BATCHES_BEFORE = 64  # a batch is at most such a part of the rows before it
-_MOST_ROWS = 1 << 11  # that a batch grows to: a core decodes them in some ten seconds
+# A batch grows to 2,048 rows, to 256 MiB of images, which a core decodes in some seconds, and to a 64th of the rows
+# before it, so that workers end at about the same time.
+_MOST_ROWS, _IMAGE_BYTES, _BATCHES_BEFORE = 1 << 11, 256 << 20, 64
+_UNMEASURED_BYTES = 1 << 20  # what an image of unknown size counts
 _OF_CONTENTS = {CONTENT_SHA256.name, MASK_SHA256.name, OBJECTS}
 
 
@@ -55,21 +57,23 @@ def merge_listings(listings: Iterable[Listing], batch_rows: int) -> Iterator[Lis
 
     A Beam element and a temporary file for each of a thousand folders of ten images would cost more than the listing.
     Of a billion images, files of 128 rows are 7.8 million, which one worker would read for hours; so the batches of a
-    large source grow, and those of all workers still end at about the same time.
+    large source grow.
     """
     waiting: list[Listing] = []
-    num_rows = num_bytes = num_before = 0
+    num_rows = num_bytes = image_bytes = num_before = 0
     for listing in listings:
         # As columns: a million boxes as Python objects took 19 GB between two steps of a pipeline.
         table = listing.table()
         waiting.append(replace(listing, rows=[], columns=table))
         num_rows += len(table)
         num_bytes += table.nbytes
-        wanted = max(batch_rows, min(num_before // _BATCHES_BEFORE, _MOST_ROWS))
-        if num_rows >= wanted or num_bytes >= _BATCH_BYTES:
+        sizes = table["source_bytes"].to_numpy()
+        image_bytes += int(np.where(sizes == UNMEASURED, _UNMEASURED_BYTES, sizes).sum())
+        wanted = min(num_before // _BATCHES_BEFORE, _MOST_ROWS) if image_bytes < _IMAGE_BYTES else 0
+        if num_rows >= max(batch_rows, wanted) or num_bytes >= _BATCH_BYTES:
             yield _merged(waiting)
             num_before += num_rows
-            waiting, num_rows, num_bytes = [], 0, 0
+            waiting, num_rows, num_bytes, image_bytes = [], 0, 0, 0
     if waiting:
         yield _merged(waiting)
 
