@@ -21,9 +21,11 @@ from PIL import Image
 import shardkit
 from shardkit import images, testing
 from shardkit.beam import Box, ConvertImages, Example, PublishedDataset, WriteDataset, WrittenShard, arguments
+from shardkit.conversion.staging.rows import RowReader
 from shardkit.conversion.staging.staged_conversion import StagedConversion
 from shardkit.conversion.staging.stager import Stager, begin_staging
 from shardkit.dataset import tfrecord
+from shardkit.dataset.foreign.inferring import LayoutOverrides
 from shardkit.errors import CallError, DataError
 from shardkit.options.definition import OPTIONS as OPTIONS_OF_CONVERT
 from shardkit.options.groups import Shards, Splits, Stored, Table
@@ -219,10 +221,9 @@ def test_what_comes_out_is_the_manifest_the_shards_and_the_counters(written, row
 
 def test_what_an_attempt_staged_that_was_discarded_is_not_in_the_dataset(rows, written, tmp_path):
     # Upstream gives other keys each time, and its bundle failed after some rows were staged.
-    options = WriteDataset(tmp_path / "out", **OPTIONS)._staging
     output = open_folder(str(tmp_path / "out"))
     begin_staging(output)
-    stager = Stager(output, options)
+    stager = Stager(output, RowReader(1 << 20), LayoutOverrides())
     assert [one for row in rows for one in stager.add(row._replace(key=f"{row.key}-of-another-attempt"))] == []
     stager.flush()
     write(tmp_path / "out", rows, **OPTIONS)
