@@ -15,7 +15,6 @@ import pyarrow.compute as pc
 from shardkit.conversion.inventory import parts
 from shardkit.conversion.inventory.columns import annotation_columns
 from shardkit.conversion.inventory.parts import Inventory
-from shardkit.conversion.inventory.source_files import Thumbnails
 from shardkit.conversion.planning.plan_file import ShardTask
 from shardkit.conversion.staging.kinds import Kind, merged_kind
 from shardkit.conversion.staging.records import refuse_readings
@@ -222,8 +221,7 @@ class StagedConversion:
         refuse_too_many(names, self.options)
         table, totals = parts.read_parts(work, names)
         table = merge_equal_rows(table)
-        thumbnails = Thumbnails(work, self.options.max_file_size)
-        return Inventory.of(source, table, self.read.totals if self.read else totals, thumbnails)
+        return Inventory.of(source, table, self.read.totals if self.read else totals, self.options.max_file_size)
 
     def _steps(self, source: StagedSource) -> ConversionSteps:
         is_explicit = self.read is None or self.read.is_explicit
