@@ -23,7 +23,7 @@ from shardkit import images, testing
 from shardkit.beam import Box, ConvertImages, Example, PublishedDataset, WriteDataset, WrittenShard, arguments
 from shardkit.conversion.staging.rows import RowReader
 from shardkit.conversion.staging.staged_conversion import StagedConversion
-from shardkit.conversion.staging.stager import Stager, begin_staging
+from shardkit.conversion.staging.stager import STAGED, Stager, begin_staging
 from shardkit.dataset import tfrecord
 from shardkit.dataset.foreign.inferring import LayoutOverrides
 from shardkit.errors import CallError, DataError
@@ -199,6 +199,19 @@ def test_convert_does_not_go_on_with_the_shards_of_rows(rows, tmp_path, monkeypa
             write(tmp_path / "out", rows, **OPTIONS)
     with pytest.raises(DataError, match="differs: the layout was Beam PCollection and is class folders"):
         shardkit.convert(source, tmp_path / "out", **OPTIONS)
+
+
+def test_a_run_whose_staged_images_another_one_has_removed_says_so(rows, tmp_path, monkeypatch):
+    plan = StagedConversion.plan
+
+    def planning(task):
+        shards = plan(task)
+        open_folder(task.output_url).remove_tree(STAGED)
+        return shards
+
+    monkeypatch.setattr(StagedConversion, "plan", planning)
+    with pytest.raises(Exception, match="the folder of staged images was removed, so another run has published or"):
+        write(tmp_path / "out", rows, **OPTIONS)
 
 
 def test_any_bundles_any_order_and_repeated_rows_give_the_same_files(rows, written, tmp_path):
