@@ -124,7 +124,7 @@ def take_inventory(tasks: Any) -> Any:
         tasks
         | "Groups" >> beam.FlatMap(_groups)  # (number, PartGroup)
         | "SpreadGroups" >> beam.Reshuffle()  # (number, PartGroup)
-        | "ListRows" >> beam.FlatMap(each, task, "list_group").with_output_types(Batch)  # Batch of 128 rows
+        | "ListRows" >> beam.FlatMap(each, task, "list_group").with_output_types(Batch)  # Batch of 128 rows or more
     )
     summaries = batches | "Summarise" >> beam.FlatMap(_summaries, task)  # ListingSummary
     proved = alone | "Prove" >> beam.Map(InventoryTask.prove, beam.pvalue.AsIter(summaries))  # bool

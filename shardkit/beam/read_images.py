@@ -145,7 +145,7 @@ def _read(settled: Any) -> ReadExamples:
         settled
         | "Parts" >> beam.FlatMap(_parts)  # (number, PartGroup)
         | "SpreadParts" >> beam.Reshuffle()  # (number, PartGroup)
-        | "ListRows" >> beam.FlatMap(_rows, by_number)  # (number, Listing of 128 rows)
+        | "ListRows" >> beam.FlatMap(_rows, by_number)  # (number, Listing of 128 rows or more)
     )
     totals = rows | "Totals" >> beam.FlatMap(_totals)  # (number, totals)
     proved = settled | "Prove" >> beam.Map(_prove, beam.pvalue.AsMultiMap(totals))  # (number, ReadSource)

@@ -20,9 +20,9 @@ from shardkit.beam.counters import NAMESPACE, REJECTS, count_in_beam, count_reje
 from shardkit.beam.elements import PublishedDataset, Reject, WrittenDataset, WrittenShard, typed
 from shardkit.conversion.option_values import location, option_values
 from shardkit.conversion.planning.plan_file import ShardTask
-from shardkit.conversion.staging.rows import refuse_unknown_fields
+from shardkit.conversion.staging.rows import RowReader, refuse_unknown_fields
 from shardkit.conversion.staging.staged_conversion import ReadSource, StagedConversion
-from shardkit.conversion.staging.stager import StagedBefore, StagedPart, Stager, StagingOptions, begin_staging
+from shardkit.conversion.staging.stager import StagedBefore, StagedPart, Stager, begin_staging
 from shardkit.conversion.writing.output import output_folder as outputs
 from shardkit.conversion.writing.output.finished_shards import FailedShard, FinishedShard
 from shardkit.conversion.writing.reject_limit import DEFAULT_MAX_REJECTED, RejectLimit
@@ -83,15 +83,12 @@ class WriteDataset(beam.PTransform):  # type: ignore[misc] # Beam is untyped
         self._overwrite, unlabelled = read.get("overwrite", False), read.get("unlabelled", False)
         self._limit = RejectLimit.parse(read.get("max_rejected", DEFAULT_MAX_REJECTED))
         source_options, self._options = option_values(read)
-        self._staging = StagingOptions(
-            self._options.max_file_size,
-            is_unlabelled=unlabelled,
-            features=LayoutOverrides(
-                source_options.image_feature,
-                source_options.label_feature,
-                classes=source_options.classes,
-                unlabelled=unlabelled,
-            ),
+        self._reader = RowReader(self._options.max_file_size, unlabelled)
+        self._features = LayoutOverrides(
+            source_options.image_feature,
+            source_options.label_feature,
+            classes=source_options.classes,
+            unlabelled=unlabelled,
         )
 
     def with_error_handler(self, error_handler: ErrorHandler | None) -> "WriteDataset":
@@ -126,7 +123,8 @@ class WriteDataset(beam.PTransform):  # type: ignore[misc] # Beam is untyped
         staged = (
             rows
             | "UseOneWindow" >> beam.WindowInto(GlobalWindows())  # row
-            | "StageImages" >> beam.ParDo(StageImages(self._output_url, self._staging))  # StagedPart, as a plain tuple
+            | "StageImages"
+            >> beam.ParDo(StageImages(self._output_url, self._reader, self._features))  # StagedPart, as a plain tuple
         )
         gathered = (
             rows.pipeline
@@ -145,8 +143,8 @@ class WriteDataset(beam.PTransform):  # type: ignore[misc] # Beam is untyped
 class StageImages(beam.DoFn):  # type: ignore[misc] # Beam is untyped
     """Rows to the names of parts of the inventory."""
 
-    def __init__(self, output_url: str, options: StagingOptions) -> None:
-        self._output_url, self._options = output_url, options
+    def __init__(self, output_url: str, reader: RowReader, features: LayoutOverrides) -> None:
+        self._output_url, self._reader, self._features = output_url, reader, features
         self._shared = Shared()
         self._images = Metrics.counter(NAMESPACE, "images_checked")
         self._bytes = Metrics.counter(NAMESPACE, "image_bytes_stored")
@@ -165,7 +163,7 @@ class StageImages(beam.DoFn):  # type: ignore[misc] # Beam is untyped
             self._before = self._shared.acquire(find_staged, tag=begun)  # a retried bundle finds its own images, too
 
     def start_bundle(self) -> None:
-        self._stager = Stager(self._output, self._options, self._before)
+        self._stager = Stager(self._output, self._reader, self._features, self._before)
 
     def process(self, row: Any) -> Iterator[Any]:
         """Stage a row; yield the name of a part that is full."""

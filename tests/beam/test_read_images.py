@@ -272,6 +272,7 @@ def _process(example):
 
 
 @pytest.mark.slow  # 9 s, for two processes of Beam
+@pytest.mark.usefixtures("real_pickles")
 def test_one_folder_keeps_two_processes_busy(tmp_path):
     write_class_folders(tmp_path / "photos", {"ant": 200, "bee": 200})
     places = [f"--runner={RUNNER}", "--direct_num_workers=2", "--direct_running_mode=multi_processing"]

@@ -21,9 +21,11 @@ from PIL import Image
 import shardkit
 from shardkit import images, testing
 from shardkit.beam import Box, ConvertImages, Example, PublishedDataset, WriteDataset, WrittenShard, arguments
+from shardkit.conversion.staging.rows import RowReader
 from shardkit.conversion.staging.staged_conversion import StagedConversion
-from shardkit.conversion.staging.stager import Stager, begin_staging
+from shardkit.conversion.staging.stager import STAGED, Stager, begin_staging
 from shardkit.dataset import tfrecord
+from shardkit.dataset.foreign.inferring import LayoutOverrides
 from shardkit.errors import CallError, DataError
 from shardkit.options.definition import OPTIONS as OPTIONS_OF_CONVERT
 from shardkit.options.groups import Shards, Splits, Stored, Table
@@ -199,6 +201,19 @@ def test_convert_does_not_go_on_with_the_shards_of_rows(rows, tmp_path, monkeypa
         shardkit.convert(source, tmp_path / "out", **OPTIONS)
 
 
+def test_a_run_whose_staged_images_another_one_has_removed_says_so(rows, tmp_path, monkeypatch):
+    plan = StagedConversion.plan
+
+    def planning(task):
+        shards = plan(task)
+        open_folder(task.output_url).remove_tree(STAGED)
+        return shards
+
+    monkeypatch.setattr(StagedConversion, "plan", planning)
+    with pytest.raises(Exception, match="the folder of staged images was removed, so another run has published or"):
+        write(tmp_path / "out", rows, **OPTIONS)
+
+
 def test_any_bundles_any_order_and_repeated_rows_give_the_same_files(rows, written, tmp_path):
     shuffled = [rows[i] for i in np.random.default_rng(0).permutation(len(rows))]
     write(tmp_path / "out", shuffled[:5], shuffled[5:6], shuffled[6:] + shuffled[:8], **OPTIONS)
@@ -219,10 +234,9 @@ def test_what_comes_out_is_the_manifest_the_shards_and_the_counters(written, row
 
 def test_what_an_attempt_staged_that_was_discarded_is_not_in_the_dataset(rows, written, tmp_path):
     # Upstream gives other keys each time, and its bundle failed after some rows were staged.
-    options = WriteDataset(tmp_path / "out", **OPTIONS)._staging
     output = open_folder(str(tmp_path / "out"))
     begin_staging(output)
-    stager = Stager(output, options)
+    stager = Stager(output, RowReader(1 << 20), LayoutOverrides())
     assert [one for row in rows for one in stager.add(row._replace(key=f"{row.key}-of-another-attempt"))] == []
     stager.flush()
     write(tmp_path / "out", rows, **OPTIONS)
@@ -452,6 +466,7 @@ def test_a_pipeline_that_runs_twice_draws_two_tokens_and_each_is_the_same_in_all
 
 
 @pytest.mark.slow  # for two processes of Beam
+@pytest.mark.usefixtures("real_pickles")
 def test_two_processes_give_the_same_files(rows, written, tmp_path):
     places = ["--direct_num_workers=2", "--direct_running_mode=multi_processing"]
     with beam.Pipeline(RUNNER, options=PipelineOptions(places)) as pipeline:

@@ -5,7 +5,7 @@ from shardkit.conversion.inventory.checking import merge_listings
 from shardkit.errors import DataError
 from shardkit.naming import IMAGE_ENDINGS
 from shardkit.sources import LISTING_SCHEMA, Listing
-from shardkit.sources.columns import MAX_OBJECTS
+from shardkit.sources.columns import MAX_OBJECTS, UNMEASURED
 from shardkit.sources.engine.records import detection_fields
 from shardkit.sources.listing import ListingRow, batched
 from shardkit.sources.walking import ending, is_ignored
@@ -67,6 +67,10 @@ def test_batches_of_many_rows_grow_and_none_is_more_than_a_small_part_of_those_b
     assert sum(found) == 128 * 4000
     assert (found[0], found[-2], len(found)) == (128, 2048, 405)
     assert all(size <= 128 + sum(found[:at]) / 64 for at, size in enumerate(found))
+    for num_bytes in (4 << 20, UNMEASURED):
+        large = [row(i)._replace(source_bytes=num_bytes) for i in range(64)]
+        found = [len(one.table()) for one in merge_listings((Listing(rows=large) for _ in range(4000)), 64)]
+        assert max(found) == (64 if num_bytes > 0 else 256)
 
 
 def test_parts_of_a_source_that_name_a_class_number_differently_are_not_put_together():

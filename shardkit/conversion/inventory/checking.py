@@ -5,6 +5,7 @@ times that they left open, and reject the files that are too large to read.
 """
 
 import hashlib
+import sys
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import asdict, replace
 from functools import partial
@@ -44,8 +45,10 @@ from shardkit.storage import Folder
 from shardkit.storage.retry import retried
 
 _BATCH_BYTES = 8 << 20  # 8 MiB of columns: about 100,000 boxes, which take ten times as much while they are checked
-_BATCHES_BEFORE = 64  # a batch is at most such a part of the rows before it
-_MOST_ROWS = 1 << 11  # that a batch grows to: a core decodes them in some ten seconds
+# A batch grows to 2,048 rows, to 256 MiB of images, which a core decodes in some seconds, and to a 64th of the rows
+# before it, so that workers end at about the same time.
+_MOST_ROWS, _IMAGE_BYTES, _BATCHES_BEFORE = 1 << 11, 256 << 20, 64
+_UNMEASURED_BYTES = 1 << 20  # what an image of unknown size counts
 _OF_CONTENTS = {CONTENT_SHA256.name, MASK_SHA256.name, OBJECTS}
 
 
@@ -54,21 +57,23 @@ def merge_listings(listings: Iterable[Listing], batch_rows: int) -> Iterator[Lis
 
     A Beam element and a temporary file for each of a thousand folders of ten images would cost more than the listing.
     Of a billion images, files of 128 rows are 7.8 million, which one worker would read for hours; so the batches of a
-    large source grow, and those of all workers still end at about the same time.
+    large source grow.
     """
     waiting: list[Listing] = []
-    num_rows = num_bytes = num_before = 0
+    num_rows = num_bytes = image_bytes = num_before = 0
     for listing in listings:
         # As columns: a million boxes as Python objects took 19 GB between two steps of a pipeline.
         table = listing.table()
         waiting.append(replace(listing, rows=[], columns=table))
         num_rows += len(table)
         num_bytes += table.nbytes
-        wanted = max(batch_rows, min(num_before // _BATCHES_BEFORE, _MOST_ROWS))
-        if num_rows >= wanted or num_bytes >= _BATCH_BYTES:
+        sizes = table["source_bytes"].to_numpy()
+        image_bytes += int(np.where(sizes == UNMEASURED, _UNMEASURED_BYTES, sizes).sum())
+        wanted = min(num_before // _BATCHES_BEFORE, _MOST_ROWS) if image_bytes < _IMAGE_BYTES else 0
+        if num_rows >= max(batch_rows, wanted) or num_bytes >= _BATCH_BYTES:
             yield _merged(waiting)
             num_before += num_rows
-            waiting, num_rows, num_bytes = [], 0, 0
+            waiting, num_rows, num_bytes, image_bytes = [], 0, 0, 0
     if waiting:
         yield _merged(waiting)
 
@@ -87,26 +92,10 @@ def measure_files(folder: Folder, table: pa.Table, max_file_bytes: int = MAX_FIL
 
     Records of a dataset were read when it was written.
     """
-    measured = _measured(folder, table)
-    return measured if are_records(table.schema) else _without_large(measured, max_file_bytes)
-
-
-def _without_large(table: pa.Table, max_file_bytes: int) -> pa.Table:
-    sizes = table["source_bytes"].to_numpy()
-    if not np.any(sizes > max_file_bytes):
-        return table
-    columns = {name: table[name].to_pylist() for name in ("reason", "message")}
-    for i in np.flatnonzero(sizes > max_file_bytes).tolist():
-        if columns["reason"][i] is None:
-            error = too_many_bytes("The file", int(sizes[i]), max_file_bytes)
-            columns["reason"][i], columns["message"][i] = error.reason, str(error)
-    return _with_columns(table, columns)
-
-
-def _measured(folder: Folder, table: pa.Table) -> pa.Table:
+    most = sys.maxsize if are_records(table.schema) else max_file_bytes
     sizes = table["source_bytes"].to_numpy()
     unmeasured = np.flatnonzero(sizes == UNMEASURED)
-    if not len(unmeasured):
+    if not len(unmeasured) and sizes.max(initial=0) <= most:
         return table
     columns = {name: table[name].to_pylist() for name in ("source_bytes", "mtime_ns", "reason", "message")}
     paths = table[PATH.name if PATH.name in table.column_names else "key"].to_pylist()
@@ -127,10 +116,10 @@ def _measured(folder: Folder, table: pa.Table) -> pa.Table:
                 columns["message"][i] = f"there is no file {folder.url_of(paths[i])}; {remedy}"
         else:
             columns["source_bytes"][i], columns["mtime_ns"][i] = entry.num_bytes, entry.mtime_ns
-    return _with_columns(table, columns)
-
-
-def _with_columns(table: pa.Table, columns: dict[str, list[Any]]) -> pa.Table:
+    for i, num_bytes in enumerate(columns["source_bytes"]):
+        if num_bytes > most and columns["reason"][i] is None:
+            too_large = too_many_bytes("The file", num_bytes, most)
+            columns["reason"][i], columns["message"][i] = too_large.reason, str(too_large)
     for name, values in columns.items():
         at = table.schema.get_field_index(name)
         table = table.set_column(at, table.schema.field(at), pa.array(values, table.schema.field(at).type))

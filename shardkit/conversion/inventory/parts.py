@@ -185,9 +185,9 @@ class Inventory:
         return len(self.table)
 
     @classmethod
-    def of(cls, source: Source, table: pa.Table, totals: Listing, thumbnails: Thumbnails | None = None) -> "Inventory":
+    def of(cls, source: Source, table: pa.Table, totals: Listing, max_file_bytes: int = MAX_FILE_BYTES) -> "Inventory":
         """Return the inventory of a source; `totals` has what all of its listings say besides their rows."""
         source.check_classes(totals.classes)
         classes = source.classes or tuple(name for _, name in sorted(totals.classes.items())) or None
         said = source.origin, source.claims, source.used_files, source.removed_before, source.reading
-        return cls(table, source.layout, totals.skipped, classes, *said, thumbnails)
+        return cls(table, source.layout, totals.skipped, classes, *said, Thumbnails(source.folder, max_file_bytes))

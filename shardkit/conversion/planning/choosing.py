@@ -17,6 +17,7 @@ from shardkit.conversion.planning.duplicates import (
     find_near_duplicates,
     near_messages,
     reject_repeated_keys,
+    with_texts,
 )
 from shardkit.conversion.planning.earlier_examples import (
     EarlierExamples,
@@ -185,10 +186,10 @@ def _reject_unmarked(inventory: pa.Table) -> pa.Table:
 
 def _rejected(inventory: pa.Table, rows: pa.ChunkedArray, reason: str, message: str) -> pa.Table:
     """Return the inventory with some rows rejected."""
-    for name, text in (("reason", reason), ("message", message)):
-        values = pc.if_else(rows, text, inventory[name].cast(pa.string()))  # a column without values has no type
-        inventory = inventory.set_column(inventory.schema.get_field_index(name), name, values)
-    return inventory
+    texts = {"reason": reason, "message": message}
+    return with_texts(
+        inventory, {name: pc.if_else(rows, text, inventory[name].cast(pa.string())) for name, text in texts.items()}
+    )
 
 
 def reject_unsplit(inventory: pa.Table) -> pa.Table:

@@ -122,7 +122,7 @@ def _near_a_kept_one(
         kept: list[int] = []
         for at, row in enumerate(some.tolist()):
             close = np.flatnonzero(distances(of_some[kept], of_some[at]) <= RADIUS)
-            copied = next((i for i in close.tolist() if _are_copies(pictures[int(some[kept[i]])], pictures[row])), None)
+            copied = next((i for i in close.tolist() if show_copies(pictures[int(some[kept[i]])], pictures[row])), None)
             if copied is None:
                 kept.append(at)
             else:
@@ -130,7 +130,7 @@ def _near_a_kept_one(
     return found
 
 
-def _are_copies(one: bytes | None, other: bytes | None) -> bool:
+def show_copies(one: bytes | None, other: bytes | None) -> bool:
     """Return whether two pictures are of copies; an image without one is kept."""
     return one is not None and other is not None and are_copies(one, other)
 
@@ -175,11 +175,13 @@ def reject_repeated_keys(inventory: pa.Table) -> pa.Table:
         for i in usable if said else [row for row in usable if row != rows[0]]:
             reasons[i] = DUPLICATE_KEY
             messages[i] = said or f"record {lines[i]} repeats the key of record {lines[i - 1]}; keep one of them"
-    for name, values in (("reason", reasons), ("message", messages)):
-        at = inventory.schema.get_field_index(name)
-        inventory = inventory.set_column(
-            at, name, pa.array(values, pa.string())
-        )  # a compacted column of nulls has no type
+    return with_texts(inventory, {"reason": pa.array(reasons, pa.string()), "message": pa.array(messages, pa.string())})
+
+
+def with_texts(inventory: pa.Table, columns: Mapping[str, pa.Array | pa.ChunkedArray]) -> pa.Table:
+    """Return an inventory with other columns of texts; a compacted column of nulls has no type."""
+    for name, values in columns.items():
+        inventory = inventory.set_column(inventory.schema.get_field_index(name), name, values)
     return inventory
 
 

@@ -15,11 +15,10 @@ import pyarrow.compute as pc
 from shardkit.conversion.inventory import parts
 from shardkit.conversion.inventory.columns import annotation_columns
 from shardkit.conversion.inventory.parts import Inventory
-from shardkit.conversion.inventory.source_files import Thumbnails
 from shardkit.conversion.planning.plan_file import ShardTask
 from shardkit.conversion.staging.kinds import Kind, merged_kind
 from shardkit.conversion.staging.records import refuse_readings
-from shardkit.conversion.staging.stager import StagedPart, staged_schema
+from shardkit.conversion.staging.stager import StagedPart, refuse_ended, staged_schema
 from shardkit.conversion.writing.inventory_tasks import refuse_too_many
 from shardkit.conversion.writing.output import output_folder as outputs
 from shardkit.conversion.writing.output.finished_shards import FailedShard, FinishedShard
@@ -222,8 +221,7 @@ class StagedConversion:
         refuse_too_many(names, self.options)
         table, totals = parts.read_parts(work, names)
         table = merge_equal_rows(table)
-        thumbnails = Thumbnails(work, self.options.max_file_size)
-        return Inventory.of(source, table, self.read.totals if self.read else totals, thumbnails)
+        return Inventory.of(source, table, self.read.totals if self.read else totals, self.options.max_file_size)
 
     def _steps(self, source: StagedSource) -> ConversionSteps:
         is_explicit = self.read is None or self.read.is_explicit
@@ -234,7 +232,10 @@ class StagedConversion:
 
     def write(self, shard: ShardTask, fence: Fence) -> list[FinishedShard | FailedShard]:
         """Write a shard, unless it is finished; see `WriteJob.write`."""
-        return self._steps(StagedSource.of(fence.folder)).write(shard, fence)
+        written = self._steps(StagedSource.of(fence.folder)).write(shard, fence)
+        if any(isinstance(one, FailedShard) for one in written):
+            refuse_ended(fence.folder)  # which would explain it
+        return written
 
     def publish(self, written: Iterable[FinishedShard | FailedShard]) -> None:
         """Check the finished shards, write the manifest, and remove what was staged."""

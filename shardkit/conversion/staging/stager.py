@@ -11,7 +11,6 @@ into a bundle, so files are not found by their names; images are, by their conte
 import hashlib
 import json
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -82,16 +81,6 @@ class StagedPart(NamedTuple):
     kind: str  # kind of the annotations
     reading: str  # which features of records were read; see `GivenRow`
     key: str
-
-
-@dataclass(frozen=True, slots=True)
-class StagingOptions:
-    """What decides how rows are staged."""
-
-    max_file_bytes: int  # size above which an image or a mask is rejected
-    is_unlabelled: bool = False  # whether rows have no annotation
-    # What the user says about the features of records.
-    features: LayoutOverrides = field(default_factory=LayoutOverrides)
 
 
 def images_folder() -> str:
@@ -165,10 +154,12 @@ def _read(output: Folder, name: str) -> pa.Table:
 class Stager:
     """Stages the rows of a bundle. Memory is bounded by FILE_BYTES and one image."""
 
-    def __init__(self, output: Folder, options: StagingOptions, before: StagedBefore | None = None) -> None:
-        self._output, self._options, self._before = output, options, before
-        self._reader = RowReader(options.max_file_bytes, options.is_unlabelled)
-        self._records = RecordRows(options.features, options.max_file_bytes)
+    def __init__(
+        self, output: Folder, reader: RowReader, features: LayoutOverrides, before: StagedBefore | None = None
+    ) -> None:
+        """`features`: what the user says about the features of records."""
+        self._output, self._reader, self._before = output, reader, before
+        self._records = RecordRows(features, reader.max_file_bytes)
         self._begin()
 
     def _begin(self) -> None:

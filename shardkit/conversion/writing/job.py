@@ -17,7 +17,6 @@ import pyarrow.compute as pc
 from shardkit.conversion.inventory import parts
 from shardkit.conversion.inventory.checking import check_batch, measure_files, num_recovered
 from shardkit.conversion.inventory.parts import Inventory
-from shardkit.conversion.inventory.source_files import Thumbnails
 from shardkit.conversion.planning.plan_file import ShardTask
 from shardkit.conversion.writing.inventory_tasks import (
     DECODE_BATCH_ROWS,
@@ -176,8 +175,7 @@ class InventoryTask:
     def read(self, work: Folder, listener: ProgressListener, *, is_remote: bool) -> Inventory:
         names = read_part_names(work, self.num_groups)
         refuse_too_many(names, self.options)
-        thumbnails = Thumbnails(self.source.folder, self.options.max_file_size)
-        inventory = Inventory.of(self.source, *parts.read_parts(work, names), thumbnails)
+        inventory = Inventory.of(self.source, *parts.read_parts(work, names), self.options.max_file_size)
         self.source.check_accounts(inventory.skipped)
         refuse_seen_rejects(self.source, work, names, inventory.table, is_remote=is_remote)
         for note in unmatched_notes(self.source, inventory.skipped, inventory.table):

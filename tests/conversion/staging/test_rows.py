@@ -9,8 +9,9 @@ import pytest
 
 from shardkit.conversion.staging.records import refuse_readings
 from shardkit.conversion.staging.rows import RowReader, values_of
-from shardkit.conversion.staging.stager import Stager, StagingOptions, begin_staging
+from shardkit.conversion.staging.stager import Stager, begin_staging
 from shardkit.dataset.example import bytes_feature, encode, int64_feature
+from shardkit.dataset.foreign.inferring import LayoutOverrides
 from shardkit.errors import CallError, DataError
 from shardkit.images import BadImage
 from shardkit.storage import open_folder
@@ -22,7 +23,7 @@ GOOD = {"key": "a.png", "image": IMAGE, "label": "cat"}
 
 @pytest.fixture
 def stager(tmp_path):
-    return Stager(open_folder(str(tmp_path)), StagingOptions(1 << 20))
+    return Stager(open_folder(str(tmp_path)), RowReader(1 << 20), LayoutOverrides())
 
 
 class Row(NamedTuple):
@@ -132,7 +133,7 @@ def test_records_that_are_read_in_different_ways_are_refused(tmp_path):
     parts = []
     for name in ("image", "picture"):
         features = {name: bytes_feature([IMAGE]), "label": int64_feature((1,)), "key": bytes_feature([name.encode()])}
-        stager = Stager(open_folder(str(tmp_path)), StagingOptions(1 << 20))
+        stager = Stager(open_folder(str(tmp_path)), RowReader(1 << 20), LayoutOverrides())
         assert [*stager.add(encode(features)), *stager.finish()] == []
         begin_staging(open_folder(str(tmp_path)))
         parts.append(stager.flush())

@@ -6,14 +6,16 @@ from shardkit import images
 from shardkit.conversion.inventory import parts
 from shardkit.conversion.inventory.columns import INVENTORY_SCHEMA
 from shardkit.conversion.staging import stager as staging
-from shardkit.conversion.staging.stager import STAGED, StagedBefore, Stager, StagingOptions, begin_staging
+from shardkit.conversion.staging.rows import RowReader
+from shardkit.conversion.staging.stager import STAGED, StagedBefore, Stager, begin_staging
+from shardkit.dataset.foreign.inferring import LayoutOverrides
 from shardkit.errors import StaleRunError
 from shardkit.naming import WORK_FOLDER
 from shardkit.sources.listing import Listing
 from shardkit.storage import open_folder
 from shardkit.testing import inventory_table, picture
 
-OPTIONS = StagingOptions(1 << 20)
+GIVEN = RowReader(1 << 20), LayoutOverrides()
 ROWS = [
     {"key": f"{i:02d}.png", "image": picture(i, width=20, height=20, kind="PNG"), "label": "ab"[i % 2]}
     for i in range(20)
@@ -31,7 +33,7 @@ def staged(output, *bundles, before=None):
     """The rows of the inventory after staging these bundles."""
     names = []
     for rows in bundles:
-        stager = Stager(output, OPTIONS, before)
+        stager = Stager(output, *GIVEN, before)
         assert [one for row in rows for one in stager.add(row)] == []
         names.append(stager.flush().name)
     return parts.read_parts(output, names)[0]
@@ -78,7 +80,7 @@ def test_parts_of_another_conversion_hold_no_staged_images(output):
 
 def test_files_and_memory_are_bounded(output, monkeypatch):
     monkeypatch.setattr(staging, "FILE_BYTES", 2000)
-    stager, names = Stager(output, OPTIONS), []
+    stager, names = Stager(output, *GIVEN), []
     for row in ROWS:
         assert list(stager.add(row)) == []
         if stager.is_full:
@@ -89,7 +91,7 @@ def test_files_and_memory_are_bounded(output, monkeypatch):
 
 
 def test_a_worker_that_still_runs_when_the_dataset_is_published_leaves_nothing(output, tmp_path):
-    late = Stager(output, OPTIONS)
+    late = Stager(output, *GIVEN)
     assert list(late.add(ROWS[0])) == []
     output.remove_tree(WORK_FOLDER)
     with pytest.raises(StaleRunError, match="another run has published or cleared this output"):

@@ -8,23 +8,20 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from shardkit import images
 from shardkit.conversion.inventory.source_files import Thumbnails
-from shardkit.conversion.planning.duplicates import compares_pixels, counts_near, first_hashes
+from shardkit.conversion.planning.duplicates import compares_pixels, counts_near, first_hashes, show_copies
 from shardkit.conversion.planning.earlier_examples import EARLIER_SCHEMA
 from shardkit.conversion.planning.rows import Rows
 from shardkit.conversion.planning.splits import grouping
 from shardkit.conversion.planning.splits.assign_splits import contents_known, groups_of, neighbours
 from shardkit.dataset.index.groups import GroupRule, filled_groups, has_group
 from shardkit.dataset.index.perceptual_hashes import hash_words
-from shardkit.dataset.index.shards import shard_errors
 from shardkit.dataset.tfrecord import HEADER_BYTES
 from shardkit.hashing import hash64_column
 from shardkit.images.similar.near_pairs import RADIUS, distances
 from shardkit.images.similar.similar_sets import similar_sets
-from shardkit.images.thumbnails import are_copies
 from shardkit.options.groups import ConvertOptions
-from shardkit.sources.columns import PERCEPTUAL_HASH
+from shardkit.sources.columns import OFFSET, PERCEPTUAL_HASH
 from shardkit.storage import Folder
 
 PLACE = ["offset", "image_start", "image_bytes"]
@@ -39,18 +36,20 @@ class OldImages:
     # uint64[n], the first words of the contents' sha256.
     prefixes: list[npt.NDArray[np.uint64]] = field(default_factory=list)
     splits: list[str] = field(default_factory=list)  # name of the split of each index
-    # Path of the shard, and the columns `PLACE` of the index, of each index.
-    places: list[tuple[str, pa.Table]] = field(default_factory=list)
+    places: list[pa.Table] = field(default_factory=list)  # where the images of each index are, as rows of a source
 
     def add(self, split: str, path: str, index: pa.Table) -> None:
         """Add the examples of a shard's index, which has the columns of contents and perceptual hashes and `PLACE`."""
         known, words = hash_words(index[PERCEPTUAL_HASH.name])
         if len(known):
+            rows = index.take(pa.array(known))
             self.hashes.append(words)
-            self.prefixes.append(grouping.digest_prefixes(index["content_sha256"].take(pa.array(known))))
+            self.prefixes.append(grouping.digest_prefixes(rows["content_sha256"]))
             self.splits.append(split)
             if self.compares_pixels:
-                self.places.append((path, index.select(PLACE).take(pa.array(known))))
+                start = pc.add(pc.add(rows["offset"], HEADER_BYTES), rows["image_start"])
+                place = {"key": pa.repeat(path, len(rows)), OFFSET.name: start, "source_bytes": rows["image_bytes"]}
+                self.places.append(pa.table(place))
 
     def near(
         self, good: Rows, options: ConvertOptions, root: Folder, thumbnails: Thumbnails | None
@@ -80,25 +79,14 @@ class OldImages:
         if thumbnails is None or not self.compares_pixels:
             return splits, frozenset()
         pictures = thumbnails.of(good.take(rows[near]))
-        old_hashes = np.concatenate(self.hashes)
+        old_hashes, places, of_dataset = np.concatenate(self.hashes), pa.concat_tables(self.places), Thumbnails(root)
         copies = set[bytes]()
         for at, content, picture in zip(near, found, pictures, strict=True):
             old = np.flatnonzero(old_codes == new_codes[at])
-            close = old[distances(old_hashes[old], hashes[at]) <= RADIUS].tolist()
-            if picture is not None and any(are_copies(self._thumbnail(one, root), picture) for one in close):
+            close = old[distances(old_hashes[old], hashes[at]) <= RADIUS]
+            if any(show_copies(one, picture) for one in of_dataset.of(places.take(pa.array(close)))):
                 copies.add(content)
         return splits, frozenset(copies)
-
-    def _thumbnail(self, number: int, root: Folder) -> bytes:
-        """Decode an old image, given its number among the hashes."""
-        ends = np.cumsum([len(words) for words in self.hashes])
-        at = int(np.searchsorted(ends, number, side="right"))
-        path, places = self.places[at]
-        (row,) = places.slice(number - int(ends[at]) + len(self.hashes[at]), 1).to_pylist()
-        start = row["offset"] + HEADER_BYTES + row["image_start"]
-        with shard_errors(root, path):
-            data = bytes(root.read_range(path, start, row["image_bytes"]))
-        return images.thumbnail(data, images.inspect(data))
 
 
 @dataclass(frozen=True, slots=True)
