@@ -61,19 +61,10 @@ class Fetcher:
     @property
     def types(self) -> dict[str, tuple[Any, tuple[int, ...]]]:
         """The dtype of each column, and the shape of an example's value."""
-        known = {name: column for name, column in self._places.columns(0, 1).items() if name not in _NOT_COLUMNS}
-        types = {name: (column.dtype, column.shape[1:]) for name, column in known.items()}
-        if self._pixels is not None:
-            types[PIXELS] = (self._pixels.dtype, self._pixels.shape)
-            if not self._wanted.has_record:  # annotations follow their windows
-                del types["window"]
-            if self._mirrors:
-                del types["flip"]
-        elif not self._wanted.has_record and self._wanted.has_image:
-            types[IMAGE] = (np.dtype(object), ())
-        if self._wanted.has_record:
-            types[RECORD] = (np.dtype(object), ())
-        return types
+        columns = {name: column[:0] for name, column in self._places.columns(0, 1).items()}
+        shown = None if self._pixels is None else self._pixels.take(columns[ID])[0]
+        made = self._made(columns, np.empty(0, object), shown)
+        return {name: (column.dtype, column.shape[1:]) for name, column in made.items()}
 
     def fetch(self, first: int, count: int, *, marks: bool = False) -> Columns:
         """Return the columns of some places, [count, …] each; of fewer at the end of an evaluation.
@@ -121,14 +112,20 @@ class Fetcher:
             self.sources.check(is_last=first + count >= self._places.end)
         if (shown_ids != ids).any():
             columns = self._with_others(columns, shown_ids)
+        return self._made(columns, data, shown)
+
+    def _made(self, columns: Columns, data: npt.NDArray[np.object_], shown: Any) -> Columns:
+        """Return what is given of columns, of records or encoded images, and of pixels, if they are held."""
         made = {name: column for name, column in columns.items() if name not in _NOT_COLUMNS}
         if shown is not None:
             made[PIXELS] = shown
+            if not self._wanted.has_record:  # annotations follow their windows
+                del made["window"]
             if self._mirrors:
                 _mirror(shown, np.flatnonzero(made.pop("flip")))
-        if wanted.has_record:
+        if self._wanted.has_record:
             made[RECORD] = data
-        elif wanted.has_image and shown is None:
+        elif self._wanted.has_image and shown is None:
             made[IMAGE] = data
         return made
 

@@ -80,7 +80,12 @@ def _serve(spec: StageSpec, requests: TextIO, answers: TextIO) -> None:
     _answer(answers, {"pid": os.getpid()})
     if not requests.readline():  # the benchmark ended before this measurement
         return
-    seconds_copied = None if spec.cache is None else copy_shards(spec)
+    seconds_copied = None
+    if spec.cache is not None:  # or the seconds that another process was waited for
+        start, manifest = time.perf_counter(), read_manifest(spec.dataset)
+        shards = restricted(manifest, spec.split, spec.num_shards).split(spec.split).shards
+        ShardCache(spec.cache, CACHE_BYTES).fetch([manifest.root] * len(shards), shards)
+        seconds_copied = time.perf_counter() - start
     batches = iter(stage_dataset(spec))
     # The images in memory are read by the first pass over them.
     first_pass = 0 if spec.stage in {"read", "whole"} else spec.memory_images
@@ -163,16 +168,6 @@ def stage_dataset(spec: StageSpec) -> Any:
     options = tf.data.Options()
     options.threading.private_threadpool_size = spec.threads
     return dataset.with_options(options)
-
-
-def copy_shards(spec: StageSpec) -> float:
-    """Copy the shards to the cache; return the seconds it took, or how long another process was waited for."""
-    assert spec.cache is not None, "there is a folder for copies"  # noqa: S101 - for type checkers
-    start = time.perf_counter()
-    manifest = read_manifest(spec.dataset)
-    shards = restricted(manifest, spec.split, spec.num_shards).split(spec.split).shards
-    ShardCache(spec.cache, CACHE_BYTES).fetch([manifest.root] * len(shards), shards)
-    return time.perf_counter() - start
 
 
 def make_input_fn(spec: StageSpec) -> DatasetFn:

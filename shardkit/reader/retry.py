@@ -31,25 +31,6 @@ _FOREVER = np.iinfo(np.int64).max
 _COUNT = (1 << 40) - 1
 
 
-class _State:
-    """State of one iterator: batches given, and whether the current attempt has failed if it ends now, 0 or 1."""
-
-    def __init__(self) -> None:
-        """Make the variable in the graph, so that each iterator has its own; it exists as long as its handle."""
-        self._handle = tf.raw_ops.VarHandleOp(dtype=tf.int64, shape=[2], shared_name=ANONYMOUS)
-        self.write(0, 0)
-
-    def read(self) -> Any:
-        """Return the two numbers."""
-        values = tf.raw_ops.ReadVariableOp(resource=self._handle, dtype=tf.int64)
-        values.set_shape([2])
-        return tf.unstack(values)
-
-    def write(self, *values: Any) -> Any:
-        """Set the two numbers."""
-        return tf.raw_ops.AssignVariableOp(resource=self._handle, value=tf.cast(tf.stack(values), tf.int64))
-
-
 def retry_failed_steps(
     first_step: Any,  # its `flat_map` calls a function with the step, int64[], for each iterator
     batches: Callable[..., Any],  # a step, to the dataset of the batches from that step on
@@ -72,22 +53,33 @@ def retry_failed_steps(
     def attempts_from(first: Any) -> Any:
         # Restoring an iterator calls this function again, which draws another number, but restores the range of
         # numbers. So the two differ in a restored iterator.
-        state, own = _State(), tf.bitwise.bitwise_and(drawn_number(), ~_COUNT)
+        own = tf.bitwise.bitwise_and(drawn_number(), ~_COUNT)
+        # Made in the graph, so that each iterator has its own; it exists as long as its handle.
+        state = tf.raw_ops.VarHandleOp(dtype=tf.int64, shape=[2], shared_name=ANONYMOUS)
+
+        def read() -> Any:
+            """Return the number of batches given, and whether an attempt that ends now has failed, 0 or 1."""
+            values = tf.raw_ops.ReadVariableOp(resource=state, dtype=tf.int64)
+            values.set_shape([2])
+            return tf.unstack(values)
+
+        def write(*values: Any) -> None:
+            tf.raw_ops.AssignVariableOp(resource=state, value=tf.cast(tf.stack(values), tf.int64))
 
         def is_left(_: Any) -> Any:
-            return first + state.read()[0] // batches_per_step < end_step
+            return first + read()[0] // batches_per_step < end_step
 
         def is_own(number: Any) -> Any:
             return tf.equal(tf.bitwise.bitwise_and(number, ~_COUNT), own)
 
         def is_next(number: Any) -> Any:
-            return tf.equal(state.read()[0], number - own) | ~is_own(number)
+            return tf.equal(read()[0], number - own) | ~is_own(number)
 
         def attempt(_: Any) -> Any:
-            given, has_failed = state.read()
+            given, has_failed = read()
             step, is_plain = first + given // batches_per_step, tf.equal(has_failed, 1)
             tf.cond(is_plain, lambda: find_causes(step), lambda: tf.constant(0, tf.int64))
-            state.write(given, 1)
+            write(given, 1)
             if steps_per_element == 1:
                 count, again = tf.constant(1, tf.int64), batches(step).skip(given % batches_per_step)
             else:
@@ -107,7 +99,7 @@ def retry_failed_steps(
                 message = tf.strings.join([_RESTORED, tf.strings.as_string(first + place // batches_per_step)])
                 # Not tf.debugging.Assert, which adds a branch: this runs for every batch.
                 with tf.control_dependencies([tf.raw_ops.Assert(condition=is_own(number), data=[message])]):
-                    state.write(place + count, 1 - has_failed)
+                    write(place + count, 1 - has_failed)
                 return give(batch, place)
 
             return watched.concatenate(plain).map(without_autograph(counted))
@@ -115,6 +107,7 @@ def retry_failed_steps(
         tries = tf.data.Dataset.from_tensors(0).repeat()
         if end_step < MAX_STEP:  # training does not come to its end
             tries = tries.take_while(without_autograph(is_left))
+        write(0, 0)
         return tries.flat_map(without_autograph(attempt))
 
     options = tf.data.Options()

@@ -41,10 +41,11 @@ def pixels_of_chunk(columns: dict[str, Any], image: Images, *, have_size: bool) 
     windows = tf.unstack(columns["window"])
     rows = zip(encoded, windows, are_png, strict=True)
     pixels = [decode_window(data, window, of_one, image.channels) for data, window, of_one in rows]
+    shape, flips = [len(pixels), *image.size, image.channels], columns.get("flip")
     if have_size:  # mirrored as uint8
-        return _cast(_mirrored(_shaped(tf.stack(pixels), image), columns.get("flip")), image)
+        return _cast(_mirrored(tf.ensure_shape(tf.stack(pixels), shape), flips), image)
     resized = tf.concat([_resized(*one, image) for one in zip(pixels, windows, strict=True)], axis=0)
-    return _mirrored(_cast(_shaped(resized, image), image), columns.get("flip"))
+    return _mirrored(_cast(tf.ensure_shape(resized, shape), image), flips)
 
 
 def _encoded(columns: dict[str, Any]) -> Any:
@@ -181,10 +182,6 @@ def _mirrored(images: Any, flips: Any | None) -> Any:
     count = tf.shape(flips)[0]
     both = tf.ensure_shape(tf.concat([images, reversed_], axis=0), [None, *images.shape[1:]])
     return tf.gather(both, tf.range(count) + count * tf.cast(flips, tf.int32))
-
-
-def _shaped(images: Any, options: Images) -> Any:
-    return tf.ensure_shape(images, [None, *options.size, options.channels])
 
 
 def _resized(pixels: Any, window: Any, options: Images) -> Any:

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import tensorflow as tf
 from tensorflow.core.protobuf.snapshot_pb2 import SnapshotMetadataRecord
-from tensorflow.python.data.ops import debug_mode  # what tells its state has no public name
+from tensorflow.python.data.ops import debug_mode  # its state has no public name
 
 from shardkit.errors import CallError
 from shardkit.order.batches import MAX_STEP
