@@ -18,14 +18,7 @@ from shardkit.options.words import named
 from shardkit.reject_reasons import NO_LABEL, UNSUPPORTED_FORMAT
 from shardkit.sources.engine.accounting import Accounting
 from shardkit.sources.formats.format import RecordTable
-from shardkit.sources.listing import (
-    BadRecord,
-    ListingRow,
-    RecordProblem,
-    count_skipped,
-    rejected_row,
-    unicode_problem,
-)
+from shardkit.sources.listing import BadRecord, ListingRow, RecordProblem, count_skipped, rejected_row, unicode_problem
 from shardkit.sources.readings.values import Unnamed
 from shardkit.sources.walking import children, encodable_path, ending, files_below, is_dataset, is_image, join
 from shardkit.storage import Entry, Folder
