@@ -47,11 +47,6 @@ def unsupported_format(path: str) -> RecordProblem | None:
     return RecordProblem(encodable_path(path), UNSUPPORTED_FORMAT, message)
 
 
-def is_video(path: str) -> bool:
-    """Return whether a file is a video by its ending."""
-    return ending(path) in _VIDEO
-
-
 # Adds the facts of a key to a row; raises BadRecord.
 Complete = Callable[[ListingRow], ListingRow]
 
@@ -270,7 +265,7 @@ def _others(
     for path, problem, entry in waiting:
         if _stem(path) == _stem(image):
             count_skipped(skipped, _original(ending(path)))
-        elif is_video(path):
+        elif ending(path) in _VIDEO:
             videos.append((path, problem, entry))
         else:
             yield rejected_row(problem, None, entry)
