@@ -170,15 +170,10 @@ _DATASETS = (
 
 def refusal_of_known(folder: Folder) -> CallError | None:
     """Return why a folder is not read that is such a dataset, with the program or the command that helps; else None."""
-    found = _found(folder)
-    return _without_answers(folder) if found is None else _refusal(folder, found)
-
-
-def _found(folder: Folder) -> MatDataset | None:
-    return next(
-        (one for one in _DATASETS if is_folder(folder, one.folder) and file_or_folder(folder, one.labels) is not None),
-        None,
-    )
+    for one in _DATASETS:
+        if is_folder(folder, one.folder) and file_or_folder(folder, one.labels) is not None:
+            return _refusal(folder, one)
+    return _without_answers(folder)
 
 
 def _refusal(folder: Folder, found: MatDataset) -> CallError:
