@@ -1,4 +1,21 @@
-"""Columns that name images otherwise: names in two columns, values that names begin with, numbers without zeros."""
+"""Columns that name images otherwise than by a name in each.
+
+The name of an image may be in two columns: its folder and its file, or a slide and a region of it. Then one more column
+has the whole name. It is certain only if it means one image in most of the first records, all different, where no
+column alone does.
+
+    Folder    Photo         Crop            slide  rid  y
+    100MEDIA  DJI_0001.JPG  maize           99861  1    0.5     train/99861_1.tif
+    101MEDIA  DJI_0001.JPG  wheat
+
+A record may describe several images: those whose names, or a folder of theirs, begin with a value.
+
+    SKU   Category
+    4711  Kitchen      photos/4711-1.jpg, photos/4711-2.jpg
+    P07   healthy      P07/left_001.png, P07/left_002.png
+
+Numbers may have lost the zeros that the names of the images begin with: such tables are refused.
+"""
 
 import itertools
 import posixpath
