@@ -1,7 +1,7 @@
 """Find the shipped reading of a dataset that everybody knows, or why one is not read, by its files.
 
 Datasets whose labels are in MATLAB files, or are not there, are refused: the sentence says which file to make or to
-add. A MATLAB file is compressed binary data of any class, and reading it needs SciPy; the table is made once, in a line.
+add. A MATLAB file is compressed binary data of any class, and reading it needs SciPy; the table is made once.
 """
 
 import fnmatch
