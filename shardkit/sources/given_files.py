@@ -21,7 +21,8 @@ def files_refusal(paths: Sequence[str]) -> RefusalError | None:
     if not paths or any(ending(path) not in IMAGE_ENDINGS for path in paths):
         return None
     what = f"{paths[0]} is an image file" if len(paths) == 1 else f"{paths[0]} and the others are image files"
-    folder = posixpath.commonpath([posixpath.dirname(path) for path in paths]) if _alike(paths) else ""
+    are_alike = len({path.startswith("/") for path in paths}) == 1  # URLs are relative
+    folder = posixpath.commonpath([posixpath.dirname(path) for path in paths]) if are_alike else ""
     return RefusalError(f"{what}, and SOURCE is the folder of the images", _commands(folder or "."))
 
 
@@ -42,11 +43,6 @@ def pattern_refusal(source: str) -> RefusalError | None:
     return RefusalError(
         f"{source} is a pattern; SOURCE is one folder, table, list, label file or archive", _commands(folder)
     )
-
-
-def _alike(paths: Sequence[str]) -> bool:
-    """Return whether all paths are relative, or all are absolute; URLs are relative."""
-    return len({path.startswith("/") for path in paths}) == 1
 
 
 def _commands(folder: str) -> list[Change]:

@@ -29,45 +29,34 @@ class Remembered:
 
 @dataclass(frozen=True, slots=True)
 class SourceOptions:
-    """How a source is read."""
+    """How a source is read; `options.of_sources` says what each field means that is an option."""
 
     layout: Layout | None = None  # name of a layout; None to detect it
     # How the source is read; None to detect it; then it holds what the other options say
     reading: Reading | None = None
     # The dataset that the reading was remembered by; None if the user has given it
     remembered: Remembered | None = None
-    # Regular expression that is searched in file names; its first group is the label, or its groups `label`, `split`
-    # and `group` are
     label_pattern: str | None = None
     class_level: int = 1  # level of the class folders, counted from the source or its split folders; from 1
-    # Folder or URL that relative paths in a table, list or label file start from; None: see the layout
     root: str | None = None
-    # Replacements `OLD=NEW` of the beginning of a table's paths; the first that fits counts
     path_prefix: tuple[str, ...] = ()
     image_column: str | None = None  # column of a table; None: the first of the usual names; None to reject them
-    # Columns, fields or kinds of the labels, several for several labels; (): the first usual name
     label_columns: tuple[str, ...] = ()
     label_separator: str | None = None  # separator of several labels in one column; None for one label
     label_type: LabelType = "auto"  # whether labels are class names or numbers for regression
     uncertain: Uncertain | None = None  # what -1 means in columns of 0 and 1; None: such columns are refused
     split_column: str | None = None  # column of a table; None: the first of the usual names that exists
-    # Column of a table; in other layouts a regular expression over keys, which the plan applies
     group_by: str | None = None
     image_feature: str | None = None  # feature of TFRecords with the image; None to find it
     label_feature: str | None = None  # feature of TFRecords with the labels; None to find it
-    # Whether the first records of a TFRecord file that cannot be read to its end are converted
     keep_truncated: bool = False
-    # Class names in label order; a table's integers are positions in it, from 0, unless it names them
     classes: tuple[str, ...] | None = None
     ignore: tuple[str, ...] = ()  # globs of files and folders that are left out; see shardkit.sources.filtered_folder
-    # Condition on the examples of a dataset, which are kept if it is true; see shardkit.dataset.conditions
     where: str | None = None
     drop: DropList | None = None  # keys of a dataset's examples that are left out
     labels: Corrections | None = None  # corrected labels of a dataset's examples
-    # Further datasets, or TFRecord files and folders, that are read together with the source, which is one
     also: tuple[str, ...] = ()
     key_prefix: bool = False  # whether the keys of datasets get the name of their dataset's folder
-    # Whether examples that were removed from one of several datasets come in again from another one
     readmit: bool = False
     without_annotation: Missing | None = None  # what happens to images that no record of boxes or classes names
     drop_repeated_boxes: bool = False  # whether boxes are left out that repeat an earlier one of their image

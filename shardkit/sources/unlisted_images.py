@@ -20,10 +20,6 @@ from shardkit.storage import Entry, Folder
 FOLDERS_SHOWN = 8  # folders that are counted on their own; the others are counted together
 
 
-def _images(count: int) -> str:
-    return "image" if count == 1 else "images"
-
-
 def count_unlisted_images(
     folder: Folder,
     why: str,
@@ -49,7 +45,7 @@ def count_unlisted_images(
 
 def _phrase(count: int, path: str, why: str) -> str:
     where = f"{printable(path)}/" if path else "the top folder"
-    return f"{_images(count)} in {where} {why}"
+    return f"{'image' if count == 1 else 'images'} in {where} {why}"
 
 
 @dataclass(slots=True)

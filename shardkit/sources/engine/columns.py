@@ -11,7 +11,7 @@ from shardkit.naming import IMAGE_ENDINGS
 from shardkit.reject_reasons import BAD_LINE, BAD_SPLIT, NO_LABEL
 from shardkit.sources.columns import GROUP, UNMEASURED, feature_field
 from shardkit.sources.engine.labels.reading import Labels
-from shardkit.sources.formats.column_names import is_discard, split_of_text
+from shardkit.sources.formats.column_names import DISCARDED, is_discard, split_of_text
 from shardkit.sources.formats.tables.records import Record, enumerated
 from shardkit.sources.formats.tables.values import as_text, converter, describe_type, shown, unfit_value
 from shardkit.sources.listing import BadRecord, ListingRow
@@ -19,7 +19,6 @@ from shardkit.sources.walking import ending, is_ignored
 
 # Maps a record's values to its class, if it has exactly one, and the values of Columns.fields; may raise BadRecord.
 AnnotationReader = Callable[[Sequence[Any]], tuple[str | None, list[Any]]]
-_DISCARDED = "records of the split DISCARD"
 _OF_SYSTEMS = "records of files that systems leave behind, such as .DS_Store"
 _UNCERTAIN = "records with an uncertain label (-1)"
 
@@ -99,7 +98,7 @@ class Columns:
         if record.problem:
             return None
         if self.discards is not None and is_discard(record.values[self.discards]):
-            return _DISCARDED
+            return DISCARDED
         path = record.values[self.image]
         name = path.strip().replace("\\", "/").rpartition("/")[2] if isinstance(path, str) else ""
         if name.strip(".") and is_ignored(name) and ending(name) not in IMAGE_ENDINGS:

@@ -9,23 +9,17 @@ import abc
 import posixpath
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import groupby
 from typing import Any, ClassVar
 
 import pyarrow as pa
 
-from shardkit.naming import IMAGE_ENDINGS, printable
+from shardkit.naming import printable
 from shardkit.options.words import named
 from shardkit.reject_reasons import NO_LABEL, UNSUPPORTED_FORMAT
 from shardkit.sources.engine.accounting import Accounting
 from shardkit.sources.formats.format import RecordTable
-from shardkit.sources.listing import (
-    BadRecord,
-    ListingRow,
-    RecordProblem,
-    count_skipped,
-    rejected_row,
-    unicode_problem,
-)
+from shardkit.sources.listing import BadRecord, ListingRow, RecordProblem, count_skipped, rejected_row, unicode_problem
 from shardkit.sources.readings.values import Unnamed
 from shardkit.sources.walking import children, encodable_path, ending, files_below, is_dataset, is_image, join
 from shardkit.storage import Entry, Folder
@@ -52,11 +46,6 @@ def unsupported_format(path: str) -> RecordProblem | None:
         return None
     message = f"{kind} is a format that shardkit does not read; {remedy}, or move it away"
     return RecordProblem(encodable_path(path), UNSUPPORTED_FORMAT, message)
-
-
-def is_video(path: str) -> bool:
-    """Return whether a file is a video by its ending."""
-    return ending(path) in _VIDEO
 
 
 # Adds the facts of a key to a row; raises BadRecord.
@@ -229,63 +218,30 @@ def image_rows(
     With `rejects_others`, pictures in other formats are rejected, not counted, unless an image next to them has their
     name: they are what it was made from (1.CR2, 1.jpg, 1.psd).
     """
-    waiting: list[tuple[str, RecordProblem, Entry]] = []  # files that the next image may be made from
-    videos: list[tuple[str, RecordProblem, Entry]] = []
-    num_images, last = 0, ""
-    for path, entry in files:
-        kind = ending(entry.name)
-        is_image = kind in IMAGE_ENDINGS
-        problem = unicode_problem(path) if is_image else unsupported_format(path) if rejects_others else None
-        if problem is not None and not is_image:
-            if _stem(path) == _stem(last):
-                count_skipped(skipped, _original(kind))
+    videos: list[tuple[RecordProblem, Entry]] = []
+    num_images = 0
+    for _, of_name in groupby(files, key=lambda one: posixpath.splitext(one[0])[0]):
+        some = [*of_name]
+        num = sum(is_image(entry.name) for _, entry in some)
+        num_images += num
+        for path, entry in some:
+            kind, is_read = ending(entry.name), is_image(entry.name)
+            problem = unicode_problem(path) if is_read else unsupported_format(path) if rejects_others else None
+            if problem is not None and not is_read and num:
+                count_skipped(skipped, f"of the same name as an image ({kind})")
+            elif problem is not None and kind in _VIDEO:
+                videos.append((problem, entry))
+            elif problem is not None:
+                yield rejected_row(problem, None, entry)
+            elif not is_read:
+                count_skipped(skipped, kind)
             else:
-                waiting.append((path, problem, entry))
-            continue
-        if is_image:
-            num_images, last = num_images + 1, path
-        if waiting:
-            yield from _others(waiting, path if is_image else "", skipped, videos)
-            waiting.clear()
-        if problem is not None:
-            yield rejected_row(problem, None, entry)
-        elif not is_image:
-            count_skipped(skipped, kind)
-        else:
-            try:
-                yield row(path, entry)
-            except BadRecord as error:
-                yield rejected_row(RecordProblem(path, error.reason, str(error)), None, entry)
-    yield from _others(waiting, "", skipped, videos)
-    for path, problem, entry in videos:
+                try:
+                    yield row(path, entry)
+                except BadRecord as error:
+                    yield rejected_row(RecordProblem(path, error.reason, str(error)), None, entry)
+    for problem, entry in videos:
         if len(videos) <= num_images:
-            count_skipped(skipped, ending(path))
+            count_skipped(skipped, ending(entry.name))
         else:
             yield rejected_row(problem, None, entry)
-
-
-def _others(
-    waiting: list[tuple[str, RecordProblem, Entry]],
-    image: str,
-    skipped: dict[str, int],
-    videos: list[tuple[str, RecordProblem, Entry]],
-) -> Iterator[ListingRow]:
-    """Yield the rows of files in formats that are not read; count those that have the name of the image behind them.
-
-    Videos are added to `videos`.
-    """
-    for path, problem, entry in waiting:
-        if _stem(path) == _stem(image):
-            count_skipped(skipped, _original(ending(path)))
-        elif is_video(path):
-            videos.append((path, problem, entry))
-        else:
-            yield rejected_row(problem, None, entry)
-
-
-def _stem(path: str) -> str:
-    return posixpath.splitext(path)[0]
-
-
-def _original(kind: str) -> str:
-    return f"of the same name as an image ({kind})"

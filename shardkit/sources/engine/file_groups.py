@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
 
 from shardkit.errors import CallError
-from shardkit.naming import IMAGE_ENDINGS, printable
+from shardkit.naming import printable
 from shardkit.sources.engine.images import ImagePaths
 from shardkit.sources.filtered_folder import IgnoreGlob
 from shardkit.sources.listing import count_skipped
@@ -34,7 +34,7 @@ class FileGroup:
 
     @cached_property
     def is_deep(self) -> bool:
-        return self.images is None or "/" in self.globs[0][len(self.place) :].strip("/")
+        return self.images is None or not _is_flat(self.globs[0])
 
     def describe(self) -> str:
         where = "of their names" if self.images is None else f"in {printable(self.images) or '.'}/"
@@ -85,25 +85,22 @@ def scan_group(
     """
     files = GroupFiles()
     labels = dict(matching_files(tree, group.globs, side_files))
-    if group.images is None:
-        files.pairs = [*labels.items()]
-        for path, entry in files_below(folder, group.below, images.left_out):
-            if is_image(entry.name):
-                files.images_alone[path] = entry
-            elif path not in labels:
-                count_skipped(files.skipped, ending(entry.name))
-        files.nearest = NearestImages(folder, files.images_alone)
-        return files
-    by_stem: dict[str, list[tuple[str, Entry]]] = {}
-    start = len(group.images) + 1 if group.images else 0
-    listed = (
-        files_below(folder, group.images, images.left_out) if group.is_deep else _files_in(folder, group.images, files)
-    )
+    place = group.below if group.images is None else group.images
+    listed = files_below(folder, place, images.left_out) if group.is_deep else _files_in(folder, place, files)
+    found: dict[str, Entry] = {}
     for path, entry in listed:
-        if ending(entry.name) in IMAGE_ENDINGS:
-            by_stem.setdefault(posixpath.splitext(path[start:])[0], []).append((path, entry))
+        if is_image(entry.name):
+            found[path] = entry
         elif path not in labels:
             count_skipped(files.skipped, ending(entry.name))
+    if group.images is None:
+        files.pairs, files.images_alone = [*labels.items()], found
+        files.nearest = NearestImages(folder, found)
+        return files
+    by_stem: dict[str, list[tuple[str, Entry]]] = {}
+    start = len(place) + 1 if place else 0
+    for path, entry in found.items():
+        by_stem.setdefault(posixpath.splitext(path[start:])[0], []).append((path, entry))
     start = len(group.place) + 1 if group.place else 0
     own = {posixpath.splitext(path[start:])[0]: path for path in labels}
     if not group.is_deep and group.place != group.images:
@@ -112,20 +109,17 @@ def scan_group(
                 count_skipped(files.skipped, ending(entry.name))
     for stem in [one for one in own if one not in by_stem]:
         above, name = posixpath.split(stem)
-        if other := next((o for o in _others(above, name) if o in by_stem and o not in own), None):
+        others = (join(above, one) for one in stems_of_file(name))
+        if other := next((one for one in others if one in by_stem and one not in own), None):
             own[other] = own.pop(stem)
     for stem, path in sorted(own.items()):
-        if found := by_stem.pop(stem, None):
+        if of_file := by_stem.pop(stem, None):
             files.pairs.append((path, labels[path]))
-            files.images_of[path] = found
+            files.images_of[path] = of_file
         else:
             files.files_alone[path] = labels[path]
     files.images_alone = {path: entry for _, some in sorted(by_stem.items()) for path, entry in some}
     return files
-
-
-def _others(above: str, stem: str) -> Iterator[str]:
-    return (join(above, name) for name in stems_of_file(stem))
 
 
 def _files_in(folder: Folder, path: str, files: GroupFiles) -> Iterator[tuple[str, Entry]]:
@@ -214,8 +208,7 @@ def files_of_globs(tree: Folder, globs: Sequence[str]) -> list[str]:
             check_file(tree, text)
             paths.append(text)
             continue
-        glob = IgnoreGlob(f"/{text.lstrip('/')}")
-        matching = [path for path, _ in files_below(tree, "") if glob.matches(path)]
+        matching = [path for path, _ in matching_files(tree, [text.lstrip("/")])]
         if not matching:
             raise CallError(f"{tree.url}: no file matches {printable(text)}, which the reading names")
         paths += matching

@@ -147,11 +147,8 @@ class RecordDriver(Driver):
         for key, entry in images_near(context.folder, named_images):
             yield from self.unnamed_row(context, key, entry)
         places = set(map(parent_of, named_images))
-        inner = (
-            [join(place, name) for place in places for name in folders_in(context.folder, place)]
-            if self.is_whole
-            else []
-        )
+        some = places if self.is_whole else ()
+        inner = [join(place, name) for place in some for name in folders_in(context.folder, place)]
         self.count_others(context, ["", *inner], places)
 
     def count_others(self, context: Context, below: Sequence[str], covered: Collection[str]) -> None:

@@ -1,6 +1,7 @@
 """The source of a reading: one class, whatever the reading says."""
 
 import contextlib
+from collections import deque
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache, partial
@@ -208,11 +209,7 @@ class ReadingSource(Source):
             return
         mode, context = self.value.images.unnamed, Context(self.folder, skipped)
         if (rows := self.driver.unnamed(context, mode)) is not None:
-            if self.is_strict:
-                accounting = Accounting(self.used, self.root)
-                for path, entry in self._files():
-                    if not is_image(entry.name):
-                        accounting.count(path, skipped)
+            deque(self._accounted(skipped) if self.is_strict else (), 0)
             yield from rows
             return
         which = f"{printable(self.driver.used[0])} does not name" if self.has_one_file else "no record names"
@@ -234,21 +231,24 @@ class ReadingSource(Source):
             count_skipped(skipped, f"image{'s' * (num > 1)} that {which}", num)
 
     def _others(self, named: NamedImages, skipped: dict[str, int]) -> Iterator[tuple[str, Entry]]:
+        for path, entry in self._accounted(skipped):
+            if path in named:
+                continue
+            if kind := self.images.why_left_out(path):
+                count_skipped(skipped, kind)
+            else:
+                yield path, entry
+
+    def _accounted(self, skipped: dict[str, int]) -> Iterator[tuple[str, Entry]]:
+        """Yield all images, and count the other files, or those that nothing explains."""
         accounting = Accounting(self.used, self.root)
-        for path, entry in self._files():
+        for path, entry in files_below(self.folder, "", self.images.left_out):
             if is_image(entry.name):
-                if path not in named:
-                    if kind := self.images.why_left_out(path):
-                        count_skipped(skipped, kind)
-                    else:
-                        yield path, entry
+                yield path, entry
             elif self.is_strict:
                 accounting.count(path, skipped)
             elif not accounting.is_used(path):
                 count_skipped(skipped, ending(path))
-
-    def _files(self) -> Iterator[tuple[str, Entry]]:
-        return files_below(self.folder, "", self.images.left_out)
 
     def _split_adder(self) -> Complete:
         """Return the function that gives a rejected row the split of its path, if it has one."""

@@ -180,12 +180,8 @@ def _all_texts(file: TableFile, column: int) -> set[str]:
 
 def split_of_value(value: Any, name: str) -> str | None:
     """Return the split that a value of such a column means; None for none."""
-    return split_of_folder(str(value).strip().lower()) or number_of_split(name, str(value))
-
-
-def number_of_split(name: str, text: str) -> str | None:
-    """Return the split that a number in a column means; None for none."""
-    return _numbers(name).get(text.strip().lower())
+    word = str(value).strip().lower()
+    return split_of_folder(word) or _numbers(name).get(word)
 
 
 def _numbers(name: str) -> dict[str, str]:

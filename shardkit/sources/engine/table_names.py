@@ -1,4 +1,21 @@
-"""Columns that name images otherwise: names in two columns, values that names begin with, numbers without zeros."""
+"""Columns that name images otherwise than by a name in each.
+
+The name of an image may be in two columns: its folder and its file, or a slide and a region of it. Then one more column
+has the whole name. It is certain only if it means one image in most of the first records, all different, where no
+column alone does.
+
+    Folder    Photo         Crop            slide  rid  y
+    100MEDIA  DJI_0001.JPG  maize           99861  1    0.5     train/99861_1.tif
+    101MEDIA  DJI_0001.JPG  wheat
+
+A record may describe several images: those whose names, or a folder of theirs, begin with a value.
+
+    SKU   Category
+    4711  Kitchen      photos/4711-1.jpg, photos/4711-2.jpg
+    P07   healthy      P07/left_001.png, P07/left_002.png
+
+Numbers may have lost the zeros that the names of the images begin with: such tables are refused.
+"""
 
 import itertools
 import posixpath
@@ -105,12 +122,10 @@ def _only_image(text: str, find: FindImages) -> str | None:
     wanted = written_path(text)
     if not wanted or wanted.endswith("/"):
         return None
-    ends = [path for path in find(text) if _end(path, wanted) == name_key(wanted.strip("/"))]
+    num_parts, has_ending = wanted.strip("/").count("/") + 1, names_image(wanted)
+    found = ((path, path_end(path, num_parts, has_ending=has_ending)) for path in find(text))
+    ends = [path for path, end in found if end == name_key(wanted.strip("/"))]
     return ends[0] if len(ends) == 1 else None
-
-
-def _end(path: str, wanted: str) -> str:
-    return path_end(path, wanted.strip("/").count("/") + 1, has_ending=names_image(wanted))
 
 
 _SEPARATOR = re.compile(r"[._ ()-]+")
@@ -121,17 +136,9 @@ def described_images(folder: Folder, texts: Iterable[str]) -> dict[str, list[str
 
     Memory grows with the number of images, by about 200 bytes each.
     """
-    return _described(_images(folder), texts)
-
-
-def _images(folder: Folder) -> Iterator[str]:
-    return (path for path, entry in files_below(folder, "") if ending(entry.name) in IMAGE_ENDINGS)
-
-
-def _described(paths: Iterable[str], texts: Iterable[str]) -> dict[str, list[str]]:
     found: dict[str, list[str]] = {name_key(text.strip()): [] for text in texts}
-    for path in paths:
-        if (key := _key_of(path, found)) is not None:
+    for path, entry in files_below(folder, ""):
+        if ending(entry.name) in IMAGE_ENDINGS and (key := _key_of(path, found)) is not None:
             found[key].append(path)
     return found
 

@@ -227,7 +227,7 @@ class _WiderFace(Format):
             text = line.decode("utf-8", "replace").removeprefix("\ufeff").strip()
             if not text:
                 continue
-            if _is_path(text):
+            if ending(text) in IMAGE_ENDINGS:
                 yield from _finished(record, wanted, num_seen)
                 record, wanted, num_seen = ImageRecord(text, number=number), -1, 0
             elif wanted < 0 and text.isascii() and text.isdecimal():
@@ -250,10 +250,6 @@ def _finished(record: ImageRecord, wanted: int, num_seen: int) -> Iterator[Image
         record.add_line_problem(record.number, what + _ADVICE)
     if record.image or record.problems:
         yield record
-
-
-def _is_path(text: str) -> bool:
-    return ending(text) in IMAGE_ENDINGS
 
 
 def _face(text: str) -> Object | str:

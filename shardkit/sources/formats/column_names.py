@@ -46,6 +46,7 @@ LIKELY_SPLIT_COLUMNS = ("dataset", "data_split", "split_name", "phase", "usage")
 _OF_CLASSES = ("label", "class", "categor", "species", "breed", "diagnos", "identit", "code", "name")
 _UNASSIGNED = {"", "unassigned"}  # TFRecorder's and AutoML's word
 _DISCARD = "discard"  # TFRecorder's word for records that are left out
+DISCARDED = "records of the split DISCARD"  # which are counted
 
 
 def plain(name: str) -> str:

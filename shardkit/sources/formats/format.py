@@ -216,14 +216,9 @@ def line_format(
     return ImageFormat(name, title, ".txt", parse, is_head, advice=_ADVICE, **settings)
 
 
-def lines_of(head: bytes) -> list[str]:
-    """Return the lines at the beginning of a file that are not empty."""
-    text = head.decode("utf-8-sig", "replace")
-    return [line.strip() for line in text.split("\n") if line.strip()]
-
-
 def _has_lines(are_lines: Callable[[list[str]], bool], head: bytes) -> bool:
-    lines = lines_of(head)
+    text = head.decode("utf-8-sig", "replace")
+    lines = [line.strip() for line in text.split("\n") if line.strip()]
     return bool(lines) and are_lines(lines)
 
 

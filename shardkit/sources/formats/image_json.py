@@ -183,16 +183,12 @@ def _join(first: Object, other: Object) -> None:
     first["segmentation"] = f"{first['segmentation'][:-1]},{other['segmentation'][1:]}" if both else ""
 
 
-def _is_head(head: bytes) -> bool:
-    return looks_like(head, *_KEYS, start=b"{")
-
-
 LABELME = ImageFormat(
     "labelme",
     "Labelme",
     ".json",
     _parse_labelme,
-    _is_head,
+    partial(_are_words, _KEYS),
     _OBJECT_FIELDS,
     note="boxes of polygons, circles and masks enclose them, points and lines are left out",
     of_classes=(

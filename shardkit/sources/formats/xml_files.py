@@ -13,10 +13,7 @@ poses are kept as written; TFDS converts them to lower case.
 import math
 from collections.abc import Callable, Iterator
 from typing import BinaryIO
-from xml.etree.ElementTree import (  # for their names only; defusedxml parses
-    Element,  # for its name only; defusedxml parses
-    ParseError,
-)
+from xml.etree.ElementTree import Element, ParseError  # for their names only; defusedxml parses
 
 import pyarrow as pa
 from defusedxml.common import DefusedXmlException

@@ -1,4 +1,8 @@
-"""Find the shipped reading of a dataset that everybody knows, or why one is not read, by its files."""
+"""Find the shipped reading of a dataset that everybody knows, or why one is not read, by its files.
+
+Datasets whose labels are in MATLAB files, or are not there, are refused: the sentence says which file to make or to
+add. A MATLAB file is compressed binary data of any class, and reading it needs SciPy; the table is made once.
+"""
 
 import fnmatch
 import json
@@ -170,15 +174,10 @@ _DATASETS = (
 
 def refusal_of_known(folder: Folder) -> CallError | None:
     """Return why a folder is not read that is such a dataset, with the program or the command that helps; else None."""
-    found = _found(folder)
-    return _without_answers(folder) if found is None else _refusal(folder, found)
-
-
-def _found(folder: Folder) -> MatDataset | None:
-    return next(
-        (one for one in _DATASETS if is_folder(folder, one.folder) and file_or_folder(folder, one.labels) is not None),
-        None,
-    )
+    for one in _DATASETS:
+        if is_folder(folder, one.folder) and file_or_folder(folder, one.labels) is not None:
+            return _refusal(folder, one)
+    return _without_answers(folder)
 
 
 def _refusal(folder: Folder, found: MatDataset) -> CallError:

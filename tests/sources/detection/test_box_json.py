@@ -29,9 +29,10 @@ def test_bad_records_and_boxes_are_named_and_the_rest_is_kept(tmp_path):
             manifest_line("c.jpg", GOOD | {"left": "1"}),
             manifest_line("gone.jpg", GOOD),
             manifest_line("../../d.jpg", GOOD),
+            manifest_line("e.jpg", GOOD | {"left": 10**400}),  # which no float can hold
         ]
     )
-    images = {f"{name}.jpg": picture(ord(name)) for name in "abc"}
+    images = {f"{name}.jpg": picture(ord(name)) for name in "abce"}
     root = write_tree(tmp_path / "s", {**images, "out.manifest": lines + b'{"source-ref": \n'})
     result = call("convert", str(root), str(tmp_path / "o"), "--max-rejected", "100%")
     assert result.exit_code == 0, result.stderr
@@ -41,7 +42,8 @@ def test_bad_records_and_boxes_are_named_and_the_rest_is_kept(tmp_path):
         ("out.manifest, record 3, box 1", "BAD_BOX"),
         ("gone.jpg", "MISSING"),
         ("out.manifest, record 5", "BAD_PATH"),
-        ("out.manifest, record 6", "BAD_ANNOTATION"),
+        ("out.manifest, record 6, box 1", "BAD_BOX"),
+        ("out.manifest, record 7", "BAD_ANNOTATION"),
     ):
         assert any(one["key"].endswith(name) and one["reason"].lower() == reason.lower() for one in rejected), (
             name,

@@ -327,7 +327,8 @@ def test_videos_are_skipped_next_to_as_many_images_and_rejected_next_to_fewer(tm
 
 def test_files_that_an_image_was_made_from_are_counted(tmp_path):
     files = ["cat/1.CR2", "cat/1.jpg", "cat/1.psd", "cat/10.CR2", "cat/2.jpg", "dog/3.MOV", "dog/3.heic", "dog/3.pdf"]
-    _, good, bad, skipped = read(made(tmp_path, "folder", files))
+    _, good, bad, skipped = read(made(tmp_path, "folder", [*files, "cat/1.gpx"]))  # which is between the first two
+    assert skipped.pop(".gpx") == 1
     assert good.keys() == {"cat/1.jpg", "cat/2.jpg", "dog/3.heic"}
     assert bad == {"cat/10.CR2": "unsupported_format"}
     assert sum(skipped.values()) == 4

@@ -87,7 +87,8 @@ def decide_labels(
         return Labels(columns, names, "classes" if several else "class", separator, class_names, 0)
     numbers = _numbers(file, prefix, columns, separator, read_all)
     is_one_list = several and len(columns) == 1 and not separator and any(present) and _hold_one_each(present)
-    if is_one_list and _hold_one_each(_values(read_all, columns[0])):
+    every = (one.values[columns[0]] for one in read_all(frozenset(columns)) if one.problem is None)
+    if is_one_list and _hold_one_each(every):
         return Labels(columns, names, "class", None, (), 0)
     if several:
         if len(columns) == 1 and not separator and options.label_type == "auto" and _are_float_lists(present):
@@ -194,10 +195,6 @@ def _refuse_unclear(
 def _repeats(file: TableFile, prefix: Sequence[Record], column: int) -> bool:
     profile = profile_of(file, prefix, column)
     return profile.repeats and profile.num_distinct > 1
-
-
-def _values(read_all: ReadAll, column: int) -> Iterator[Any]:
-    return (record.values[column] for record in read_all(frozenset({column})) if record.problem is None)
 
 
 def _hold_one_each(values: Iterable[Any]) -> bool:

@@ -14,6 +14,7 @@ from enum import Enum
 from shardkit.errors import CallError, DataError, UnknownNameError
 from shardkit.naming import IMAGE_ENDINGS
 from shardkit.sources.formats.column_names import is_split
+from shardkit.sources.formats.format import NUMBER
 from shardkit.sources.formats.tables.csv_files import CsvFile, split_records
 from shardkit.sources.formats.tables.csv_opening import open_csv
 from shardkit.sources.formats.tables.lines import read_lines
@@ -115,7 +116,6 @@ _HEADERLESS = (
     (("image", "label", *_VERTICES), "ilnnnnnnnn"),  # AutoML without sets
     (("label", "x", "y", "w", "h", "image", "image_width", "image_height"), "lnnnninn"),  # make-sense
 )
-_NUMBER = re.compile(r"\s*[-+]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][-+]?[0-9]+)?\s*")
 
 
 def is_box_table(names: Sequence[str]) -> bool:
@@ -135,7 +135,7 @@ def _fits(field: str, kind: str) -> bool:
     if kind == "i":
         return ending(field) in IMAGE_ENDINGS
     if kind == "n":
-        return not field.strip() or _NUMBER.fullmatch(field) is not None
+        return not field.strip() or NUMBER.fullmatch(field.strip()) is not None
     return kind == "l" or not field.strip() or is_split(field)
 
 

@@ -17,7 +17,7 @@ import numpy as np
 from shardkit.reject_reasons import BAD_ANNOTATION, BAD_BOX, BAD_LINE, NO_SPLIT
 from shardkit.sources.columns import MAX_OBJECTS
 from shardkit.sources.formats.box_tables.columns import BoxColumns, BoxForm
-from shardkit.sources.formats.column_names import is_discard, split_of_text
+from shardkit.sources.formats.column_names import DISCARDED, is_discard, split_of_text
 from shardkit.sources.formats.format import ONE_CLASS, ImageRecord, Object, encodable, size_of
 from shardkit.sources.formats.shapes import number
 from shardkit.sources.formats.tables.records import Record
@@ -143,9 +143,6 @@ def _is_empty(value: Any) -> bool:
     if isinstance(value, str):
         return value.strip().lower() in _NOTHING
     return value is None or (isinstance(value, float) and math.isnan(value))
-
-
-DISCARDED = "records of the split DISCARD"
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,8 +8,8 @@ from shardkit.sources.opening import open_source
 from shardkit.sources.options import SourceOptions
 from shardkit.testing import listed, picture, write_tree
 
-from ...cli.calling import call
-from ..folders.tree_sources import KINDS, made, read
+from ..cli.calling import call
+from .folders.tree_sources import KINDS, made, read
 
 BOX = {"id": 1, "image_id": 1, "category_id": 1, "bbox": [0, 0, 1, 1]}
 COCO = {
