@@ -4,6 +4,7 @@
 | --- | --- |
 | `evidence` | what there is: examples as the reading lists them, files that it leaves |
 | `proof` | all doubts about a reading: liberties, what is left over |
+| `image_contents` | what only the bytes of a few examples tell |
 | `class_trees`, `class_names`, `label_columns`, `words` | doubts about folders, names of classes, columns |
 | `offers`, `table_offers`, `path_offers`, `mask_offers` | other readings that may be meant |
 | `asking` | the question, with readings that account for every file |

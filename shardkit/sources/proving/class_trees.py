@@ -9,6 +9,7 @@ from shardkit.sources.engine.splits import split_of_word, words_of
 from shardkit.sources.proving.class_names import is_made, is_sheet, plain_name
 from shardkit.sources.proving.evidence import Evidence
 from shardkit.sources.proving.file_forms import unlike_in_files
+from shardkit.sources.proving.image_contents import copied_classes
 from shardkit.sources.readings.values import PathPart
 from shardkit.sources.recognising.folders.folder_names import original_of
 from shardkit.sources.recognising.folders.name_fields import form_of
@@ -47,7 +48,7 @@ def doubts_about_trees(found: Evidence, label: PathPart) -> Iterator[str]:
     # A class of one split alone has names of that split.
     if found.reading.split is None and (odd := unlike_in_files(found.labels, found.keys)):
         yield f"files of {first_of([*map(printable, odd)], 3)} are called unlike those of the other classes"
-    for name in found.copied_classes():
+    for name in copied_classes(found):
         yield f"the files of {printable(name)} are copies of those of other classes"
 
 

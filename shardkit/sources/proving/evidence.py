@@ -1,6 +1,5 @@
 """What there is in a source that was recognised: its examples as the reading lists them, and the files that it left."""
 
-import contextlib
 import itertools
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Sequence
@@ -13,9 +12,6 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from shardkit.archives.mounted_folder import MountedFolder
-from shardkit.errors import ShardkitError
-from shardkit.images import BadImage, inspect
-from shardkit.images.boxes import is_resized
 from shardkit.sources.columns import ANNOTATED_HEIGHT, ANNOTATED_WIDTH, FEATURE_PREFIX, LISTING_SCHEMA, OBJECTS
 from shardkit.sources.engine.accounting import Accounting
 from shardkit.sources.filtered_folder import FilteredFolder
@@ -33,7 +29,6 @@ from shardkit.sources.walking import (
     join,
     parent_of,
     read_head,
-    read_sample,
     stem_of,
 )
 from shardkit.storage import Folder
@@ -42,8 +37,7 @@ _MAX_ROWS = 200_000  # examples and files that are looked at; the engine account
 _MAX_ANNOTATED = 20_000  # examples of files of annotations, which take longer: their classes are not doubted
 _BATCH_ROWS = 4096
 _FEW = 12  # examples
-_MAX_COMPARED = 4
-_MAX_HEADER = 1 << 20  # bytes of an image that its size is read from
+MAX_COMPARED = 4
 _MARGIN = 0.05  # of a side: boxes of objects at the border reach a little beyond it
 
 
@@ -118,7 +112,7 @@ class Evidence:
         lists = examples[OBJECTS].combine_chunks()
         objects, rows = lists.flatten(), pc.list_parent_indices(lists).to_numpy()
         self.objects.update(objects.field("label_name").drop_null().to_pylist())
-        for i in np.unique(rows)[: _MAX_COMPARED - len(self.annotated)]:
+        for i in np.unique(rows)[: MAX_COMPARED - len(self.annotated)]:
             width, height = (examples[one.name][i].as_py() for one in (ANNOTATED_WIDTH, ANNOTATED_HEIGHT))
             if width and height:
                 self.annotated[examples["key"][i].as_py()] = width, height
@@ -201,7 +195,7 @@ class Evidence:
         return itertools.chain.from_iterable(self.sizes.values())
 
     @cached_property
-    def _twins(self) -> list[list[str]]:
+    def twins(self) -> list[list[str]]:
         """Paths of the examples that have one name and size; not read whether they are one file."""
         names = {key.rpartition("/")[2] for key in self.keys}
         if len(names) == len(self.keys):  # as nearly always: SOURCE is not walked
@@ -209,46 +203,6 @@ class Evidence:
         examples = {join(self.reading.images.root, key) for key in self.keys}
         alike = ([path for path in paths if path in examples] for paths in self.sizes.values() if len(paths) > 1)
         return [paths for paths in alike if len(paths) > 1]
-
-    def _are_one(self, first: str, second: str) -> bool:
-        with contextlib.suppress(OSError, ShardkitError):  # whoever reads it as an image says what is wrong
-            return self.tree.read(first) == self.tree.read(second)
-        return False
-
-    def scaled_boxes(self) -> str:
-        """Return an example of images that all have another size than their annotations say, and the same shape."""
-        found = []
-        for key, (width, height) in self.annotated.items():
-            data = read_sample(self.tree, join(self.reading.images.root, key), _MAX_HEADER)
-            with contextlib.suppress(BadImage):
-                info = inspect(data or b"")
-                if not is_resized((width, height), info):
-                    return ""
-                found.append(f"{info.width} x {info.height}, not {width} x {height}")
-        return next(iter(found), "")
-
-    def copies(self) -> Iterator[tuple[str, str]]:
-        """Yield two examples that are one file, of a few that have equal names and sizes."""
-        for first, second, *_ in itertools.islice(self._twins, _MAX_COMPARED):
-            if self._are_one(first, second):
-                yield first, second
-
-    def copied_classes(self) -> Iterator[str]:
-        """Yield classes all whose files are copies of some files of several other classes, as a selection of them."""
-        if not self._twins:  # as nearly always
-            return
-        labels = {join(self.reading.images.root, key): label for key, label in zip(self.keys, self.labels, strict=True)}
-        pairs = defaultdict[str | None, list[tuple[str, str]]](list)
-        for first, second in (paths for paths in self._twins if len(paths) == 2):
-            pairs[labels[first]].append((first, second))
-            pairs[labels[second]].append((second, first))
-        for label, some in pairs.items():
-            others = {one for _, other in some if (one := labels[other]) is not None} - {label}
-            if label is None or len(some) < self.counts[label] or len(others) < 2:
-                continue
-            have_more = all(len(pairs[one]) < self.counts[one] for one in others)
-            if have_more and all(self._are_one(*pair) for pair in some[:_MAX_COMPARED]):
-                yield label
 
     @cached_property
     def stems(self) -> set[str]:

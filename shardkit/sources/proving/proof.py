@@ -18,6 +18,7 @@ from shardkit.sources.listing import NEGATIVES
 from shardkit.sources.proving.class_names import doubts_about_names, doubts_about_objects, is_unsaid
 from shardkit.sources.proving.class_trees import doubts_about_trees
 from shardkit.sources.proving.evidence import Evidence, kinds_of
+from shardkit.sources.proving.image_contents import copies, scaled_boxes
 from shardkit.sources.proving.label_columns import doubts_about_columns
 from shardkit.sources.readings.values import Annotation, Column, Listed, Paired, PathPart, PathRegex
 from shardkit.sources.recognising.folders.folder_names import parts_of_data
@@ -67,7 +68,7 @@ def doubts(found: Evidence, left_out: tuple[str, ...]) -> Iterator[str]:
         yield from doubts_about_names(found)
     if found.objects and not found.options.classes:
         yield from doubts_about_objects(found)
-        if sizes := found.scaled_boxes():
+        if sizes := scaled_boxes(found):
             yield f"images have another size than their annotations say, such as {sizes}: their boxes would be scaled"
         if len(found.objects) == 1:
             yield from _attributes(found)
@@ -183,7 +184,7 @@ def _is_of_others(claim: Claim, found: Evidence) -> bool:
 
 
 def _doubts_about_folders(found: Evidence) -> Iterator[str]:
-    for first, second in itertools.islice(found.copies(), 1):
+    for first, second in itertools.islice(copies(found), 1):
         yield f"{printable(first)} and {printable(second)} are one picture"
     for _, names in found.unused_levels():
         some = sorted({*names})
