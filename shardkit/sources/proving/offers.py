@@ -11,6 +11,7 @@ from types import MappingProxyType
 
 from shardkit.naming import printable
 from shardkit.sources.engine.splits import split_of_name
+from shardkit.sources.formats.vendors.formats import VENDORS
 from shardkit.sources.options import Opening
 from shardkit.sources.proving.class_names import is_sheet, odd_names, plain_name
 from shardkit.sources.proving.file_forms import unlike_in_files
@@ -32,6 +33,7 @@ from shardkit.sources.readings.values import (
     Reading,
 )
 from shardkit.sources.recognising.claims.image_names import ImageNames
+from shardkit.sources.recognising.detection.of_many_images import other_fields
 from shardkit.sources.recognising.folders.folder_names import original_of, parts_of_data, without_parts
 from shardkit.sources.recognising.folders.split_folders import mentioned_split
 from shardkit.sources.walking import ending, files_below, is_image, join, parent_of
@@ -206,6 +208,11 @@ def _of_annotations(opening: Opening, reading: Reading, fact: str, origin: Annot
     if 1 < len(origin.files) <= _MAX_SHOWN:
         for path in origin.files:
             yield Offer(with_files((path,)), f"only {printable(path)}")
+    form = next((one for one in VENDORS if one.title == origin.options.get("form")), None)
+    if form is not None and "class" in origin.options:
+        for name in other_fields(opening.folder, origin.files[0], form, origin.options["class"]):
+            chosen = replace(origin, options={**origin.options, "class": name})
+            yield Offer(replace(reading, boxes=chosen), f"the class is {name!r}")
     if len(origin.files) == 1 and "*" in origin.files[0]:
         folder, kind = parent_of(origin.files[0]), ending(origin.files[0])
         walk = itertools.islice(files_below(opening.folder, ""), _MAX_IMAGES)

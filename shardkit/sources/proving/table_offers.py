@@ -101,6 +101,7 @@ def _of_table(
     where = printable(one.path)
     recognised = base.label.origin.column if base.label and isinstance(base.label.origin, Column) else ()
     is_of_all = opening.file is not None or (one.is_whole and len({*one.named}) >= len(paths))
+    folders_of_images = {name for path in paths for name in path.split("/")[:-1]}
     marks = [
         title
         for i, title in enumerate(titles)
@@ -127,7 +128,8 @@ def _of_table(
             for path in files_of_names(opening):
                 yield offer(title, column, f"{where}; {printable(path)} names the numbers", oddness(values), names=path)
         yield offer(title, column, where, oddness(values))
-        if not is_of_all and (rest := _folder_of_classes(base)) is not None:
+        are_folders = not folders_of_images.isdisjoint(values)
+        if are_folders and not is_of_all and (rest := _folder_of_classes(base)) is not None:
             rank, found = offer(title, replace(column, rest=rest), f"{where}, for all other images it is their folder")
             folders = split_level(levels([path.split("/")[:-1] for path in paths]))
             yield rank, replace(found, reading=replace(found.reading, split=split or folders))

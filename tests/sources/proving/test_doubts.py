@@ -613,6 +613,11 @@ COLUMNS = {
         classes(*ANIMALS[:6]),
     ),
     "folders": ("folders such as p, q are not used", of_two_folders("pq"), of_two_folders(["batch1", "batch2"])),
+    "folders of days": (
+        "12.03.2018, 19.03.2018 look like camera folders or dates, not like classes",
+        images("12.03.2018", "19.03.2018", count=6),
+        images("rose", "tulip", count=6),
+    ),
     "folders of months": (
         "folders such as 05, 06 are not used",
         of_two_folders(["05", "06"]),

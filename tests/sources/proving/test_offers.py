@@ -1,5 +1,6 @@
 """What a question offers besides what was recognised: each is a printed command, which gives what its comment says."""
 
+import json
 import shlex
 
 import pytest
@@ -20,6 +21,14 @@ def in_folders(*folders, count=4):
 
 HEAP = pictures(*(f"img/{number:04}.png" for number in range(8)))
 FIELDS = [f"{20240101 + n}_C{n % 2}_{'FN'[n // 2 % 2]}_{('good', 'bad')[n // 4 % 2]}_{n:03}.png" for n in range(16)]
+
+
+def of_via(number, kind, quality):
+    """An image of VIA with a box."""
+    box = {"name": "rect", "x": 1, "y": 1, "width": 4, "height": 4}
+    region = {"shape_attributes": box, "region_attributes": {"type": kind, "quality": quality}}
+    return {"filename": f"{number}.png", "size": 1, "regions": [region], "file_attributes": {}}
+
 
 # name: files, the meaning of a command, the classes of its dataset, and the number of its examples
 OFFERED = {
@@ -90,6 +99,17 @@ OFFERED = {
         "cat.0.png has the class 'cat', without pets/test1/",
         ["cat", "dog"],
         8,
+    ),
+    "boxes with two fields": (
+        pictures(*(f"img/{n}.png" for n in range(6)))
+        | {
+            "via.json": json.dumps(
+                {f"{n}.png1": of_via(n, "bud" if n % 2 else "leaf", "good" if n > 2 else "poor") for n in range(6)}
+            )
+        },
+        "the class is 'quality'",
+        ["good", "poor"],
+        6,
     ),
     "classes at two depths": (
         in_folders("healthy", "sick/mite", "sick/rust"),

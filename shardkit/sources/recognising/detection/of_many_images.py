@@ -16,7 +16,7 @@ from typing import BinaryIO, TypeVar
 
 from shardkit.errors import DataError
 from shardkit.layouts import LAYOUTS, Layout
-from shardkit.naming import printable, split_of_folder
+from shardkit.naming import first_of, printable, split_of_folder
 from shardkit.options.call import Change
 from shardkit.options.values import Match
 from shardkit.options.words import named
@@ -64,6 +64,7 @@ _OF_SPLITS = (
     "bounding_boxes.labels",
 )  # in folders of images, which are not listed
 _SHOWN = 100  # characters of a bad path
+_FIELDS = 4  # of objects, besides the class
 _OF_SEQUENCE = "gt/gt.txt"  # of MOT
 _REGIONS = b"rectanglelabels|polygonlabels|brushlabels|ellipselabels|keypointlabels".split(b"|")
 
@@ -257,10 +258,26 @@ def _open_file(opening: Opening, path: str, layout: Layout) -> tuple[Folder, Fou
         if {one["label_name"] for image in first for one in image.objects} == {ONE_CLASS}:
             of_class = f"all of the class {ONE_CLASS!r}"
         about = ", ".join(filter(None, [kind.title, of_class, kind.remark])) if attribute is None else ""
+        if column and not opening.options.label_columns and (others := other_fields(folder, path, kind, column)):
+            about += (
+                f"; note: its objects also have {first_of([*map(repr, map(printable, others))], _FIELDS)}, not read"
+            )
     if not gives_splits and split_of(path) is None and _have_splits(root, paths, texts):
         options["splits"], gives_splits = "folders", True
     several = any(len(image.attributes.get(attribute or "", ())) > 1 for image in first)
     return root, FoundFile(path, paths, split_of(path), options, attribute, several, gives_splits, about)
+
+
+def other_fields(folder: Folder, path: str, kind: JsonFormat, column: str) -> list[str]:
+    """Return the fields of objects, besides that of the class, whose values repeat as classes do."""
+    first = read_first(folder, path, partial(kind.images, column=column))
+    fields = [name for name in dict.fromkeys(name for image in first for name in image.columns) if name != column]
+    found = []
+    for name in fields[:_FIELDS]:
+        read = read_first(folder, path, partial(kind.images, column=name))
+        values = [one["label_name"] for image in read for one in image.objects]
+        found += [name] if 1 < len({*values} - {None, ""}) <= len(values) / 2 else []
+    return found
 
 
 def read_first(folder: Folder, path: str, read: Callable[[BinaryIO, str], Iterator[T]], num: int = _FIRST) -> list[T]:

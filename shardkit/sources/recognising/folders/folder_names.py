@@ -8,8 +8,11 @@ from shardkit.sources.recognising.folders.split_folders import number_of_word
 
 # Cameras' folders: DCF 2.0, 3.2.3, such as 100APPLE.
 _CAMERA_FOLDER = re.compile(r"[1-9][0-9]{2}[A-Z0-9_]{5}")
-# Years, months and days.
-_DATE = re.compile(r"(?<![0-9])(?:19|20)[0-9]{2}(?:[-_.]?[01][0-9](?:[-_.]?[0-3][0-9])?)?(?![0-9])")
+# Years, months and days; days, months and years.
+_DATE = re.compile(
+    r"(?<![0-9])(?:(?:19|20)[0-9]{2}(?:[-_.]?[01][0-9](?:[-_.]?[0-3][0-9])?)?"
+    r"|[0-3]?[0-9]([-_.])[0-3]?[0-9]\1(?:19|20)?[0-9]{2})(?![0-9])"
+)
 # What data is divided by: ``Plate1``, ``patient_007``; ``class1``, ``type_2`` and ``s1`` may be classes.
 _PARTS = frozenset(
     {
