@@ -111,7 +111,7 @@ def check_and_store(data: bytes) -> None:
 
 
 @pytest.mark.parametrize("name", MAKERS)
-@settings(max_examples=100, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(seed=st.integers(0, 1 << 48))
 def test_damaged_images_are_refused_or_decoded_by_tensorflow(name: str, seed: int) -> None:
     check_and_store(damaged(name, seed))

@@ -10,7 +10,7 @@ from .outcomes import outcomes
 from .reading import read
 from .tree import FOLDERS, Tree
 
-FEW = 90  # every 90th folder
+FEW = 180  # every 180th folder
 ADDITIONS = {}
 OUTCOMES = outcomes()
 
