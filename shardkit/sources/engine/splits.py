@@ -19,18 +19,22 @@ _MARK = rf"[\u0300-\u036f]|(?=[\u0591-\u17ff])[^\w\s{_SIGNS}]"
 # The words of a name: "TrainSet_224x224" is Train, Set, 224, x, 224.
 WORDS = re.compile(rf"[A-Z]?[a-z]+|[A-Z]+(?![a-z])|[0-9]+|(?:[^\W\d_]|{_MARK})+")
 _GLUED = re.compile(
-    r"(train|training|val|valid|validation|test|testing)(?:sets?|crops?|data|images?|imgs?|samples?)|(.+?)(?:用|集|データ|数据|数據)"
+    r"(train|training|val|valid|validation|test|testing)(?:sets?|crops?|data|images?|imgs?|samples?)"
+    r"|(.+?)(?:s?(?:daten|bilder|satz)|用|集|データ|数据|数據)"  # German Trainingsdaten, Testbilder
 )
 _ALSO = {
     "validate": "validation",
     # In other languages, without accents.
     **dict.fromkeys(("entrainement", "entrenamiento", "addestramento", "treinamento", "treino"), "train"),
+    **dict.fromkeys(("apprentissage", "aprendizaje", "apprendimento"), "train"),
     **dict.fromkeys(("egitim", "trening", "traning", "latih"), "train"),
     **dict.fromkeys(("训练", "訓練", "学習", "학습", "обучение", "тренировка", "обучающая"), "train"),
     **dict.fromkeys(("validierung", "validacion", "validacao", "convalida"), "validation"),
     **dict.fromkeys(("dogrulama", "walidacja", "validatie", "validering", "validasi"), "validation"),
     **dict.fromkeys(("验证", "驗證", "検証", "검증", "проверка", "валидация"), "validation"),
-    **dict.fromkeys(("prueba", "pruebas", "teste", "测试", "測試", "テスト", "테스트", "тест"), "test"),
+    **dict.fromkeys(
+        ("prueba", "pruebas", "teste", "essai", "essais", "测试", "測試", "テスト", "테스트", "тест"), "test"
+    ),
 }
 # Words that say nothing about the content: with a split's word, they are a split.
 _SAY_NOTHING = frozenset(

@@ -348,6 +348,12 @@ def test_files_that_an_image_was_made_from_are_counted(tmp_path):
         (["train", "train_station"], {"train": "train"}),
         (["train_test"], {}),  # two splits
         (["constrain", "contest", "valley"], {}),  # words in words
+        (
+            ["Trainingsdaten", "Validierungsdaten", "Testdaten"],
+            {"Trainingsdaten": "train", "Validierungsdaten": "validation", "Testdaten": "test"},
+        ),
+        (["apprentissage", "essai"], {"apprentissage": "train", "essai": "test"}),
+        (["Stadtbilder", "Testament"], {}),
     ],
 )
 def test_names_mean_splits_by_their_words_and_by_the_names_beside_them(names, wanted):
