@@ -10,7 +10,7 @@ from dataclasses import replace
 from types import MappingProxyType
 
 from shardkit.naming import printable
-from shardkit.sources.engine.splits import split_of_name
+from shardkit.sources.engine.splits import split_of_name, words_of
 from shardkit.sources.formats.vendors.formats import VENDORS
 from shardkit.sources.options import Opening
 from shardkit.sources.proving.class_names import is_sheet, odd_names, plain_name
@@ -25,6 +25,7 @@ from shardkit.sources.proving.table_offers import (
     tables_that_name,
     with_lists,
 )
+from shardkit.sources.proving.words import UNSAID
 from shardkit.sources.readings.values import (
     Annotation,
     Column,
@@ -177,10 +178,16 @@ def _in_one_writing(reading: Reading, counts: Mapping[str, int]) -> Iterator[Off
     label = reading.label
     if label is None or not isinstance(label.origin, PathPart | Column) or label.kind != "class":
         return
-    written = {plain_name(name): name for name in sorted(counts, key=lambda name: (counts[name], name))}
-    if twins := {name: usual for name in sorted(counts) if (usual := written[plain_name(name)]) != name}:
+    written = {_plain_name(name): name for name in sorted(counts, key=lambda name: (counts[name], name))}
+    if twins := {name: usual for name in sorted(counts) if (usual := written[_plain_name(name)]) != name}:
         joined = replace(reading, label=replace(label, origin=replace(label.origin, map=twins)))
         yield Offer(joined, f"{first_names([*twins], '')} read as {first_names([*dict.fromkeys(twins.values())], '')}")
+
+
+def _plain_name(name: str) -> str:
+    """Return a name as it is compared with others, without words that no class is called: ``good`` of ``good_new``."""
+    words = [word for word in words_of(name) if word not in UNSAID]
+    return plain_name(" ".join(words)) or plain_name(name)
 
 
 def _of_splits(reading: Reading, split: PathPart, parts: Sequence[Sequence[str]]) -> Iterator[Offer]:

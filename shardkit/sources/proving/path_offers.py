@@ -142,6 +142,11 @@ def _of_view(parts: Sequence[Sequence[str]], base: Reading, ignored: Sequence[st
             ignore = tuple(dict.fromkeys((*base.ignore, *ignored)))
             reading = Reading(label=Labels(PathPart(i)), split=split, ignore=ignore, archives=base.archives)
             yield Offer(reading, f"the class is {first_names(names)}{how}")
+            others = [name for name in split.map if not _split_of(name)] if split is not None else []
+            if split is not None and others and "train" not in {split.map[name] for name in others}:
+                trained = replace(split, map={**split.map, **dict.fromkeys(others, "train")})
+                what = f"the class is {first_names(names)}, and {first_names(others)} is for training{how}"
+                yield Offer(replace(reading, split=trained), what)
 
 
 def depth_of(base: Reading) -> int:
@@ -164,7 +169,7 @@ def split_level(levels: Mapping[int, Sequence[str]]) -> PathPart | None:
 
 def _splits_among(names: Sequence[str]) -> dict[str, str] | None:
     """Return the split of each name; one that is no word for a split is that which is missing."""
-    found = {name: split_of_name(name) or mentioned_split(name) for name in names}
+    found = {name: _split_of(name) for name in names}
     known = {split for split in found.values() if split}
     unknown = [name for name, split in found.items() if not split]
     missing = [split for split in ("train", "test", "validation") if split not in known]
@@ -176,6 +181,10 @@ def _splits_among(names: Sequence[str]) -> dict[str, str] | None:
 def ignoring(reading: Reading, globs: Sequence[str]) -> Reading:
     """Return a reading that leaves out more files."""
     return replace(reading, ignore=tuple(dict.fromkeys((*reading.ignore, *globs))))
+
+
+def _split_of(name: str) -> str | None:
+    return split_of_name(name) or mentioned_split(name)
 
 
 def first_names(names: Sequence[str], end: str = "/") -> str:

@@ -111,6 +111,18 @@ OFFERED = {
         ["good", "poor"],
         6,
     ),
+    "a folder of new images of a class": (
+        in_folders("good", "bad") | in_folders("good_new", count=2),
+        "good_new read as good",
+        ["bad", "good"],
+        10,
+    ),
+    "a folder of new images beside the splits": (
+        in_folders(*(f"{split}/{name}" for split in ("train", "valid", "new_2024") for name in ("cat", "dog"))),
+        "new_2024/ is for training",
+        ["cat", "dog"],
+        24,
+    ),
     "classes at two depths": (
         in_folders("healthy", "sick/mite", "sick/rust"),
         "the class is the last folder",
