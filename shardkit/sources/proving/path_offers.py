@@ -6,8 +6,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from shardkit.naming import first_of, printable
-from shardkit.sources.engine.splits import split_of_name
+from shardkit.sources.engine.splits import split_of_name, words_of
 from shardkit.sources.proving.class_names import is_made
+from shardkit.sources.proving.words import UNSAID
 from shardkit.sources.readings.values import (
     Labels,
     PathPart,
@@ -22,6 +23,7 @@ from shardkit.sources.walking import parent_of
 _MAX_SHOWN = 3
 _MAX_LOOSE = 8  # images above folders of classes, such as contact sheets
 _MIN_FIELDS = 3  # of names with a quantity: others are a word and a number of the image
+_MORE = UNSAID | {"additional", "extra", "more"}
 _MAX_DIGITS = 5  # of a quantity
 _FEW = 5  # records of a table of corrections
 
@@ -142,7 +144,9 @@ def _of_view(parts: Sequence[Sequence[str]], base: Reading, ignored: Sequence[st
             ignore = tuple(dict.fromkeys((*base.ignore, *ignored)))
             reading = Reading(label=Labels(PathPart(i)), split=split, ignore=ignore, archives=base.archives)
             yield Offer(reading, f"the class is {first_names(names)}{how}")
-            others = [name for name in split.map if not _split_of(name)] if split is not None else []
+            others = (
+                [name for name in split.map if not _split_of(name) and _says_more(name)] if split is not None else []
+            )
             if split is not None and others and "train" not in {split.map[name] for name in others}:
                 trained = replace(split, map={**split.map, **dict.fromkeys(others, "train")})
                 what = f"the class is {first_names(names)}, and {first_names(others)} is for training{how}"
@@ -181,6 +185,11 @@ def _splits_among(names: Sequence[str]) -> dict[str, str] | None:
 def ignoring(reading: Reading, globs: Sequence[str]) -> Reading:
     """Return a reading that leaves out more files."""
     return replace(reading, ignore=tuple(dict.fromkeys((*reading.ignore, *globs))))
+
+
+def _says_more(name: str) -> bool:
+    """Return whether a folder is called like images that came later."""
+    return not _MORE.isdisjoint(words_of(name))
 
 
 def _split_of(name: str) -> str | None:

@@ -99,7 +99,8 @@ def _of_table(
         return (_rank(title), unlikely, next(numbers)), Offer(reading, f"the label is column {title!r} of {where}")
 
     where = printable(one.path)
-    recognised = base.label.origin.column if base.label and isinstance(base.label.origin, Column) else ()
+    known = base.label.origin if base.label else None
+    recognised = known.column if isinstance(known, Column) and one.path in known.files else ()
     is_of_all = opening.file is not None or (one.is_whole and len({*one.named}) >= len(paths))
     folders_of_images = {name for path in paths for name in path.split("/")[:-1]}
     marks = [
