@@ -24,13 +24,13 @@ chest_xray; clothing: images.csv of names without endings; CVAT for images: anno
 DAGM; dataset_v1 and dataset_v2 of the same classes; DeepGlobe roads; DFC2022; diabetic retinopathy resized; DIOR:
 JPEGImages-trainval; DRIVE; drones; DSB2018; ExDark; FAIR1M; FairFace; fast.ai's PASCAL 2007; FGVC Aircraft;
 FlickrLogos-32; flowers recognition; fresh and rotten fruit; fruits-360; GC10-DET; global wheat 2021;
-google_images_download; GTSRB on Kaggle; half-finished labels; Happywhale; Herbarium 2022; IDRiD grading; ImageNet of
+google_images_download; GTSRB on Kaggle; half-finished labels; Herbarium 2022; IDRiD grading; ImageNet of
 Kaggle; inspection; ISIC 2016; Kather; labelme2coco; labelme2yolo; labels of boxes in a text for each image, whose
 images are in hundreds of folders; larch casebearer; leaf classification; leapGestRecog; LEGO minifigures; LISA signs;
 LISA traffic lights; LogoDet-3K; malaria: cell_images with a copy of itself and Thumbs.db; Market-1501; MOT17; MVTec AD;
 natural images; NEU-DET; new plant diseases; NEXET; NWPU VHR-10; Objects365; ODIR-5K; OIDv4_ToolKit; paddy diseases; PCB
 defects; PlantDoc; PlantVillage; Prodigy; RDD2022; real and fake faces; ReforesTree; RVL-CDIP; self-driving cars;
-Shopee; skin cancer; sorghum; split-folders; Stanford 40; Stanford Cars as on Kaggle; The Simpsons; Tiny ImageNet; two
+Shopee; skin cancer; split-folders; Stanford 40; Stanford Cars as on Kaggle; The Simpsons; Tiny ImageNet; two
 copies of a class; two folders of COCO, and lists of names next to them; UA-DETRAC; UECFOOD100; vine leaves; VisA;
 VisDA-2017; waste classification; WIDER FACE; xView
 """
