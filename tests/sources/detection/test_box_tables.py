@@ -9,6 +9,7 @@ import pytest
 
 from shardkit.errors import CallError, DataError, UnknownNameError
 from shardkit.sources.formats.box_tables.columns import is_box_table
+from shardkit.sources.formats.box_tables.records import BOX_TABLES
 from shardkit.sources.recognising.detection.box_tables import holds_boxes
 from shardkit.storage import open_folder
 from shardkit.testing import listed, opened, read_source, write_tree
@@ -44,7 +45,7 @@ def test_rows_of_one_image_are_one_example(tmp_path):
         (80, 60, 3),
     ]
     assert [one["name"] for one in found.rows[0]["objects"]] == ["line 2", "line 4"]
-    assert "boxes in pixels, classes of 'class'" in source.describe()
+    assert "(in pixels, classes of 'class')" in source.describe()
     assert "layout='table'" in source.describe()
 
 
@@ -66,7 +67,7 @@ def test_slices_of_a_large_table_have_every_image_once(tmp_path, monkeypatch):
     lines = [f"{i % 50:02}.jpg,9,9,cat,{i % 5},1,{i % 5 + 2},3" for i in range(500)]
     root = tree(tmp_path / "s", {"boxes.csv": text(HEADER, *lines)}, [f"{i:02}.jpg" for i in range(50)])
     whole = read_source(root / "boxes.csv")
-    monkeypatch.setattr("shardkit.sources.engine.box_tables._SLICE_BYTES", 2000)
+    monkeypatch.setattr(type(BOX_TABLES), "slice_bytes", 2000)
     source = opened(root / "boxes.csv")
     assert len(source.parts()) > 5
     found = listed(source)
@@ -195,7 +196,7 @@ def test_tables_of_splits_are_read_together_and_the_whole_is_left_out(tmp_path):
     assert splits == {("images/a.jpg", "train"), ("images/b.jpg", "test"), ("images/c.jpg", None)}
     assert found.problems == [("images/c.jpg", "no_label")]
     assert source.describe().endswith("left out raccoon_labels.csv")
-    assert found.skipped == {"image in more/ that no table names": 1}
+    assert found.skipped == {"image in more/ that no annotation names": 1}
 
 
 # name: a row, and the key and reason of the problem
@@ -280,7 +281,7 @@ def test_columns_may_be_named_by_the_user(tmp_path):
     root = tree(tmp_path / "s", {"boxes.csv": text("picture,kind,xmin,ymin,xmax,ymax", "a.jpg,cat,1,2,30,40")})
     source = opened(root / "boxes.csv", layout="box-table", image_column="picture", label_columns=("kind",))
     assert listed(source).boxes == {"a.jpg": [("cat", 2, 1, 40, 30)]}
-    with pytest.raises(UnknownNameError, match="there is no column 'nothing'; there are 'picture'"):
+    with pytest.raises(UnknownNameError, match="there is no column 'nothing'; its columns are 'picture'"):
         opened(root / "boxes.csv", layout="box-table", image_column="picture", label_columns=("nothing",))
 
 

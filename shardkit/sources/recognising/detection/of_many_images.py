@@ -306,6 +306,13 @@ def _have_splits(root: Folder, paths: PathRule, texts: Sequence[str]) -> bool:
     return any(split_of_folder(name) for key in keys for name in key.split("/")[:-1])
 
 
+def options_of_paths(paths: PathRule) -> dict[str, str]:
+    """Return how paths become keys as options of a reading."""
+    return ({"drop": str(paths.num_dropped)} if paths.num_dropped else {}) | (
+        {"ending": paths.ending} if paths.ending else {}
+    )
+
+
 def open_found_files(
     opening: Opening,
     root: Folder,
@@ -314,17 +321,18 @@ def open_found_files(
     files: Sequence[FoundFile],
     options: Mapping[str, str],
     remark: str = "",
+    class_file: str = "",
 ) -> ReadingSource:
     """Return the source of files of one format, all of which give the same; keys start at `root`."""
     paths, attribute = files[0].paths, files[0].attribute
     by_name, has_several = any(file.paths.by_name for file in files), any(file.has_several for file in files)
-    given = dict(options)
-    given |= {"drop": str(paths.num_dropped)} if paths.num_dropped else {}
-    given |= {"ending": paths.ending} if paths.ending else {}
+    given = {**(options_of_paths(paths) if "each" not in options else {}), **options}
     given |= {"field": attribute} if attribute is not None else {}
     bases = {} if by_name else {file.path: file.paths.place for file in files if file.paths.place != paths.place}
     match: Match | None = None if by_name else "path"
-    origin = Annotation(name, tuple(file.path for file in files), paths.place, bases, match, options=given)
+    origin = Annotation(
+        name, tuple(file.path for file in files), paths.place, bases, match, names=class_file, options=given
+    )
     gives_masks = FORMATS[name].gives_masks
     splits = {file.path: file.split for file in files if file.split is not None}
     reading = Reading(
