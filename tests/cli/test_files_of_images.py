@@ -251,7 +251,7 @@ def test_a_reading_may_name_only_the_class_of_a_table_of_boxes(tmp_path):
 @pytest.mark.parametrize(
     ("format_", "options", "message"),
     [
-        ("box-table", "labl: what", "there is no option 'labl'; the format has drop, each, ending, field, flags, form,"),
+        ("box-table", "labl: what", "there is no option 'labl'; the format has drop, each, ending, field, flags, "),
         ("box-table", "form: odd", "do not say its columns; leave form out to find them"),
         ("box-table", "form: corners, image: file, x: '['", "do not say its columns; leave form out to find them"),
         ("box-table", "drop: one", "the option drop of the reading must be a whole number; found 'one'"),

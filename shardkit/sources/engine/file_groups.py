@@ -95,7 +95,7 @@ def scan_group(
             count_skipped(files.skipped, ending(entry.name))
     if group.images is None:
         files.pairs, files.images_alone = [*labels.items()], found
-        files.nearest = NearestImages(folder, found)
+        files.nearest = NearestImages(found)
         return files
     by_stem: dict[str, list[tuple[str, Entry]]] = {}
     start = len(place) + 1 if place else 0
@@ -174,9 +174,9 @@ def _fitting(text: str) -> Callable[[str, str], bool]:
 class NearestImages:
     """The images of files by their names: next to it, the only one of its name, what it says, or the nearest one."""
 
-    def __init__(self, folder: Folder, images: Mapping[str, Entry]) -> None:
+    def __init__(self, images: Mapping[str, Entry]) -> None:
         self.images = images
-        self.names = NameIndex(folder, images)
+        self.names = NameIndex(images)
 
     def of_name(self, path: str) -> str | None:
         stem = stem_of(path)

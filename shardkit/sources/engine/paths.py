@@ -108,7 +108,7 @@ class PathRule:
     place: str  # folder that the paths start at, below the source's folder
     num_dropped: int = 0  # number of leading folders of each path that do not exist here
     ending: str = ""  # ending to add to names without one; '' to add none
-    by_name: bool = False  # whether images are in several folders below and are found by their names; see `NameIndex`
+    by_name: bool = False  # whether images are in several folders below and are found by their names
 
     def key(self, text: object) -> str:
         if not isinstance(text, str) or not text.strip():
@@ -137,8 +137,6 @@ class PathRule:
         return "/".join(path_parts(text)[self.num_dropped :]) or text if self.num_dropped else text
 
     def remark(self) -> str:
-        if self.by_name:
-            return ", found by their names in the folders below"
         if self.num_dropped:
             if self.num_dropped == MAX_PATH:
                 return ", paths without their folders"

@@ -10,6 +10,7 @@ import pytest
 from shardkit.errors import CallError, DataError, UnknownNameError
 from shardkit.sources.formats.box_tables.columns import is_box_table
 from shardkit.sources.formats.box_tables.records import BOX_TABLES
+from shardkit.sources.formats.column_names import DISCARDED
 from shardkit.sources.recognising.detection.box_tables import holds_boxes
 from shardkit.storage import open_folder
 from shardkit.testing import listed, opened, read_source, write_tree
@@ -73,6 +74,35 @@ def test_slices_of_a_large_table_have_every_image_once(tmp_path, monkeypatch):
     found = listed(source)
     assert found.boxes == whole.boxes
     assert len(found.rows) == 50
+
+
+def test_an_image_that_rows_write_differently_is_one_example(tmp_path):
+    rows = (ROWS[0], ROWS[1], rf".\{ROWS[2]}", "./a.jpg,80,60,dog,5,6,7,9")
+    found = read_source(tree(tmp_path / "s", {"boxes.csv": text(HEADER, *rows)}) / "boxes.csv")
+    assert found.boxes == BOXES | {"a.jpg": [*BOXES["a.jpg"], ("dog", 6, 5, 9, 7)]}
+    assert (found.problems, found.skipped) == ([], {})
+
+
+def test_an_image_whose_rows_are_all_discarded_is_left_out(tmp_path):
+    lines = ("image,label,x1,y1,x2,y2,split", "a.jpg,cat,1,2,3,4,DISCARD", "a.jpg,cat,1,2,3,5,train")
+    others = ("b.jpg,cat,1,2,3,5,discard", "b.jpg,cat,1,2,3,5,discard")
+    found = read_source(tree(tmp_path / "s", {"boxes.csv": text(*lines, *others)}) / "boxes.csv")
+    assert found.boxes == {"a.jpg": [("cat", 2, 1, 5, 3)]}
+    assert [row["split"] for row in found.rows] == ["train"]
+    assert (found.problems, found.skipped) == ([], {DISCARDED: 3})
+
+
+def test_slices_of_a_table_of_open_images_count_each_missing_image_once(tmp_path, monkeypatch):
+    rows = [f"{i:016x},xclick,/m/0284d,1,0.5,0.75,0.25,1,0,0,1,0,0" for i in range(90)]
+    images = [f"train/{i:016x}.jpg" for i in range(0, 100, 2)]
+    root = tree(tmp_path / "s", {"train-annotations-bbox.csv": text(OPEN_IMAGES, *rows)}, images)
+    monkeypatch.setattr(type(BOX_TABLES), "slice_bytes", 1000)
+    source = opened(root)
+    assert len(source.parts()) > 5
+    found = listed(source)
+    assert found.boxes.keys() == {*images[:45]}
+    assert found.problems == [(image, "no_label") for image in images[45:]]
+    assert found.skipped == {"images of train-annotations-bbox.csv that are not there": 45}
 
 
 # name: header and rows, and whether boxes are fractions

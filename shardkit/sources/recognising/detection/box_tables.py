@@ -152,14 +152,13 @@ def _open_table(opening: Opening, path: str) -> tuple[Folder, FoundFile, str]:
     file = open_box_file(folder, path)
     for name in filter(None, (options.image_column, *options.label_columns, options.split_column)):
         column_index(file, name)
-    said = {"image": options.image_column, "label": next(iter(options.label_columns), None)}
-    given = {role: name for role, name in {**said, "split": options.split_column}.items() if name}
-    completed = BOX_TABLES.completed(folder, path, given)
-    first, image = list(islice(file.all_records(), PREFIX_RECORDS)), file.columns.index(completed["image"])
-    records = [record for record in first if record.problem is None]
-    texts = [text for record in records if isinstance(text := record.values[image], str) and text.strip()]
+    label = next(iter(options.label_columns), None)
+    said = {"image": options.image_column, "label": label, "split": options.split_column}
+    completed = BOX_TABLES.completed(folder, path, {role: name for role, name in said.items() if name})
+    texts = [text for text in islice(BOX_TABLES.names(file, file.url, completed), PREFIX_RECORDS) if text.strip()]
     if not texts:
-        why = f"; line {first[0].line}: {first[0].problem}" if first and first[0].problem else ""
+        first = next(file.all_records(), None)
+        why = f"; line {first.line}: {first.problem}" if first and first.problem else ""
         raise DataError(f"{file.url}: the first records of the table name no image{why}")
     try:
         outside = _common_folder(texts) if opening.file is not None else ""

@@ -290,7 +290,7 @@ def locate(
         if found is not None:
             return *found, way, texts
     for way, texts in reversed(ways) if options.root is None else ():
-        if by_name := paths_by_names(NameIndex(folder), texts):
+        if by_name := paths_by_names(NameIndex.of_folder(folder), texts):
             return folder, by_name, way, texts
     shown = repr(printable(ways[0][1][0])[:_SHOWN])
     msg = f"{folder.url}/{path}: its first image {shown} is not in {places[0][0].url}, nor in a folder near it"
@@ -299,7 +299,8 @@ def locate(
 
 def _have_splits(root: Folder, paths: PathRule, texts: Sequence[str]) -> bool:
     """Return whether folders of the first images are called like splits."""
-    keys = [key for text in texts for key in NameIndex(root).find_all(text)[:1]] if paths.by_name else []
+    names = NameIndex.of_folder(root)
+    keys = [key for text in texts for key in names.find_all(text)[:1]] if paths.by_name else []
     for text in () if paths.by_name else texts:
         with contextlib.suppress(BadRecord):
             keys.append(paths.key(text))
