@@ -109,7 +109,7 @@ class AnnotationDriver(RecordDriver):
     def rows(self, context: Context, part: NamingFile) -> Iterator[ListingRow]:
         """See Driver; in the file's order, then the images that it does not name in the folders that are its own."""
         key_of, images = part.key_of(context.folder, self.images), NamedFiles(context.folder)
-        for record in self.records(part):
+        for record in part.read(self.tree, self.format, partial(self.format.joined, key_of=key_of)):
             yield from self.rows_of(context, record, part, key_of, images)
         yield from self._unnamed_of(context, part, images)
 

@@ -164,6 +164,13 @@ class Format(Protocol):
     def records(self, file: Any, name: str, options: Options) -> Iterator[ImageRecord]:
         """Yield what a file says about its images, in the file's order; `name` is the file in messages."""
 
+    def joined(self, file: Any, name: str, options: Options, key_of: Callable[[str], str]) -> Iterator[ImageRecord]:
+        """Yield the records; if they have several rows each, joined by the key of the image that these name.
+
+        `key_of` raises BadRecord.
+        """
+        return self.records(file, name, options)
+
     def tables(self, file: Any, name: str, options: Options, rows: int) -> Iterator[RecordTable]:
         """Yield the records of a file in tables of so many, their objects as columns, if the format has columns.
 

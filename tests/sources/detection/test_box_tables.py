@@ -81,6 +81,9 @@ def test_an_image_that_rows_write_differently_is_one_example(tmp_path):
     found = read_source(tree(tmp_path / "s", {"boxes.csv": text(HEADER, *rows)}) / "boxes.csv")
     assert found.boxes == BOXES | {"a.jpg": [*BOXES["a.jpg"], ("dog", 6, 5, 9, 7)]}
     assert (found.problems, found.skipped) == ([], {})
+    rows = [f"/{place}/{row}" for place, row in zip(("home/me", "home/me", "old"), ROWS, strict=True)]
+    found = read_source(tree(tmp_path / "of_computers", {"boxes.csv": text(HEADER, *rows)}))
+    assert (found.boxes, found.problems) == (BOXES, [])
 
 
 def test_an_image_whose_rows_are_all_discarded_is_left_out(tmp_path):

@@ -6,12 +6,11 @@ all rows, and keeps those of its images as numbers, about 70 bytes a box.
 
 import json
 import math
-import posixpath
 import zlib
 from array import array
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, nullcontext
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext, suppress
 from dataclasses import dataclass, field
 from itertools import islice
 from typing import Any
@@ -51,7 +50,6 @@ from shardkit.sources.formats.shapes import number
 from shardkit.sources.formats.tables.records import PREFIX_RECORDS, Record, TableFile
 from shardkit.sources.formats.tables.values import as_text
 from shardkit.sources.listing import BadRecord, RecordProblem, count_skipped
-from shardkit.sources.name_index import written_path
 from shardkit.storage import Folder
 
 
@@ -105,13 +103,19 @@ class _BoxTables(Format):
                 last = text
 
     def records(self, file: TableFile, name: str, options: Options) -> Iterator[ImageRecord]:
+        return self.joined(file, name, options, str)
+
+    def joined(
+        self, file: TableFile, name: str, options: Options, key_of: Callable[[str], str]
+    ) -> Iterator[ImageRecord]:
         """See Format; first those of the rows that name no image."""
         columns = BoxColumns.of(file, options)
         names = {} if columns.label is not None else {ONE_CLASS: options.get("one_class", ONE_CLASS)}
         if columns.label is not None and options[CLASS_FILE]:
             names = read_class_names(file.folder, options[CLASS_FILE])
         index, num = map(int, options.get(SLICE, "0 1").split())
-        gathered = _Gathered(columns, index, num, names, may_lack_images=options.get("kind") == OPEN_IMAGES)
+        is_partial = options.get("kind") == OPEN_IMAGES
+        gathered = _Gathered(columns, index, num, names, key_of, may_lack_images=is_partial)
         for record in file.all_records():
             if bad := gathered.add(record):
                 yield bad
@@ -136,13 +140,15 @@ class _Image:
 
 @dataclass(slots=True)
 class _Gathered:
-    """The images and boxes of a slice: every `num`-th image by the hash of its name."""
+    """The images and boxes of a slice: every `num`-th image by the hash of its key."""
 
     columns: BoxColumns
     index: int
     num: int
     class_names: Mapping[str, str]  # other names of classes
+    key_of: Callable[[str], str]
     may_lack_images: bool  # whether the table names more images than people download
+    _last: tuple[str, str] = "", ""  # an image's name and its key: rows of one image usually follow each other
     _images: dict[str, _Image] = field(default_factory=dict)
     # By the number of an image: its bad rows, and counts of rows that give nothing
     _problems: dict[int, list[RecordProblem]] = field(default_factory=lambda: defaultdict(list))
@@ -162,17 +168,24 @@ class _Gathered:
                 return None
             bad = encodable(f"{record.problem}; correct the line") if record.problem else ""
             return ImageRecord(number=record.line, bad=bad, reason=BAD_LINE)
-        name = posixpath.normpath(written_path(text))
-        if self.num == 1 or zlib.crc32(name.encode("utf-8", "replace")) % self.num == self.index:
-            image = self._images.get(name)
+        if text != self._last[0]:
+            self._last = text, self._key(text)
+        key = self._last[1]
+        if self.num == 1 or zlib.crc32(key.encode("utf-8", "replace")) % self.num == self.index:
+            image = self._images.get(key)
             if image is None:
-                image = self._images[name] = _Image(record.line, text, len(self._images))
+                image = self._images[key] = _Image(record.line, text, len(self._images))
             try:
                 self._add(image, record.line, record.values)
             except BadRecord as error:
                 message = encodable(f"{error}; correct the record, or remove it")
                 self._problems[image.number].append(RecordProblem(f"line {record.line}", error.reason, message))
         return None
+
+    def _key(self, text: str) -> str:
+        with suppress(BadRecord):
+            return self.key_of(text)
+        return text  # the engine rejects the record
 
     def _add(self, image: _Image, line: int, values: Values) -> None:
         columns = self.columns
