@@ -158,8 +158,6 @@ class KeyBuilder:
     """Builds keys from paths."""
 
     root: str  # URL of the folder that absolute paths must be below, with a '/' at its end
-    # Whether relative paths are rejected, because the root is only the common parent of absolute ones
-    absolute_only: bool = False
     # URL of the table's folder, with a '/' at its end: paths that begin with `../` start there; None to reject them
     table_folder: str | None = None
     prefixes: tuple[PathPrefix, ...] = ()  # replacements of the beginning of paths
@@ -174,15 +172,12 @@ class KeyBuilder:
         if len(path) > MAX_PATH:
             msg = f"the path {shown(path)} has {len(path):,} characters, more than {MAX_PATH:,}"
             raise BadRecord(BAD_PATH, msg)
-        if not self.absolute_only and not self.prefixes and PLAIN_PATH.fullmatch(path):
+        if not self.prefixes and PLAIN_PATH.fullmatch(path):
             return path
         mapped = replace_prefix(path, self.prefixes)
         absolute = absolute_form(mapped)
         if self.table_folder and (resolved := _resolved(mapped, self.table_folder)):
             absolute = resolved
-        if absolute is None and self.absolute_only:
-            msg = f"the path {shown(path)} is relative, those of the first records are absolute; write it like them"
-            raise BadRecord(BAD_PATH, msg)
         if absolute is None:
             relative = mapped.replace("\\", "/")  # in tables made on Windows
             while relative.startswith("./"):
@@ -221,10 +216,10 @@ def build_keys(
     first: Sequence[str],
     all_paths: Callable[[], Iterable[str]],
 ) -> tuple[Folder, KeyBuilder]:
-    """Return the folder that keys start at, and how keys are built.
+    """Return the folder that keys start at, and how keys are built; without a table's folder for absolute paths.
 
     Paths are of one kind if they are all relative, all local, or all in one bucket. The kind of most of the first paths
-    counts, and paths of another kind are rejected. Paths that begin with ``../`` are resolved from the table's folder,
+    counts. Paths that begin with ``../`` are resolved from the table's folder,
     and have to lead below the root, which is then the user's.
     """
     prefixes, start = parse_prefixes(options.path_prefix), root_of(table_folder)
@@ -252,7 +247,7 @@ def build_keys(
     of_kind = (absolute_form(path) or "" for path in mapped if _kind(path) == kind)
     shared = shared_folder(path for path in of_kind if "/../" not in path)  # others are rejected later
     folder = open_folder("/".join(shared) or "/")
-    return folder, KeyBuilder(root_of(folder), absolute_only=True, prefixes=prefixes)
+    return folder, KeyBuilder(root_of(folder), prefixes=prefixes)
 
 
 def _resolved(path: str, start: str) -> str | None:

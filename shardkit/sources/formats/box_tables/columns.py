@@ -69,7 +69,6 @@ class BoxColumns:
             return tuple(column_index(file, name) for name in json.loads(options.get(role, "[]")))
 
         try:
-            at = _plain(file.columns)
             return cls(
                 image=column_index(file, options["image"]),
                 xs=several("x"),
@@ -78,7 +77,7 @@ class BoxColumns:
                 label=one("label"),
                 split=one("split"),
                 size=several("size"),
-                flags=tuple((name, file.columns.index(at[_of_flag(name)])) for name in flags_of(options)),
+                flags=tuple((name, column_index(file, of)) for name, of in flags_of(options).items()),
                 is_fraction=options.get("unit") == FRACTIONS,
             )
         except UnknownNameError:
@@ -213,19 +212,15 @@ def usual_form(names: Sequence[str]) -> BoxForm | None:
     return BoxForm.LIST_OF_SIZE if _plain(names).keys() == _WHEAT else None
 
 
-def flags_in(names: Sequence[str]) -> list[str]:
-    """Return the flags that a table of Open Images has, by the names of its columns."""
+def flags_in(names: Sequence[str]) -> str:
+    """Return the columns of the flags that a table of Open Images has, as the option that names them."""
     at = _plain(names)
-    return [name for name in _FLAGS if _of_flag(name) in at]
+    return json.dumps({name: at[of] for name in _FLAGS if (of := name.replace("_", "")) in at})
 
 
-def flags_of(options: Options) -> list[str]:
-    """Return the flags that the options of a reading name."""
-    return [*json.loads(options.get("flags", "[]"))]
-
-
-def _of_flag(name: str) -> str:
-    return name.replace("_", "")
+def flags_of(options: Options) -> dict[str, str]:
+    """Return the columns of flags that the options of a reading name."""
+    return dict(json.loads(options.get("flags", "{}")))
 
 
 def _plain(names: Iterable[str]) -> dict[str, str]:

@@ -4,7 +4,6 @@ A row without coordinates is of an image without boxes. A table of any size is r
 all rows, and keeps those of its images as numbers, about 70 bytes a box.
 """
 
-import json
 import math
 import zlib
 from array import array
@@ -72,7 +71,7 @@ class _BoxTables(Format):
         file = open_box_file(folder, path)
         found = dict(options) if "form" in options else find_columns(file, options)
         if found.get("kind") == OPEN_IMAGES and "flags" not in found:
-            found["flags"] = json.dumps(flags_in(file.columns))
+            found["flags"] = flags_in(file.columns)
         columns = BoxColumns.of(file, found)
         if "unit" in found:
             return found
