@@ -19,7 +19,7 @@ from shardkit.sources.formats.tables.values import BLANKS, shown
 from shardkit.sources.listing import BadRecord
 from shardkit.sources.name_index import without_link
 from shardkit.sources.options import SourceOptions
-from shardkit.sources.walking import ending
+from shardkit.sources.walking import ending, join
 from shardkit.storage import Folder, open_folder
 
 _DRIVE = re.compile(r"[A-Za-z]:[\\/]|\\\\")
@@ -161,6 +161,7 @@ class KeyBuilder:
     # URL of the table's folder, with a '/' at its end: paths that begin with `../` start there; None to reject them
     table_folder: str | None = None
     prefixes: tuple[PathPrefix, ...] = ()  # replacements of the beginning of paths
+    place: str = ""  # folder below the root that relative paths start at
 
     def key(self, path: object) -> str:
         if isinstance(path, int) and not isinstance(path, bool):
@@ -173,7 +174,7 @@ class KeyBuilder:
             msg = f"the path {shown(path)} has {len(path):,} characters, more than {MAX_PATH:,}"
             raise BadRecord(BAD_PATH, msg)
         if not self.prefixes and PLAIN_PATH.fullmatch(path):
-            return path
+            return f"{self.place}/{path}" if self.place else path
         mapped = replace_prefix(path, self.prefixes)
         absolute = absolute_form(mapped)
         if self.table_folder and (resolved := _resolved(mapped, self.table_folder)):
@@ -194,7 +195,7 @@ class KeyBuilder:
         if problem := relative_path_problem(relative):
             msg = f"the path {shown(path)} may not be followed: {problem}; write it relative to {self.root}"
             raise BadRecord(BAD_PATH, msg)
-        return relative
+        return join(self.place, relative) if absolute is None else relative
 
 
 def absolute_form(path: str) -> str | None:
