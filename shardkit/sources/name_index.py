@@ -12,7 +12,7 @@ from collections.abc import Iterable, Sequence
 
 from shardkit.naming import IMAGE_ENDINGS
 from shardkit.sources.listing import unicode_problem
-from shardkit.sources.walking import ending, files_below, stem_of
+from shardkit.sources.walking import ending, files_below
 from shardkit.storage import Folder
 
 _QUERY = re.compile(r"^(https?://[^?#]*)[?#].*", re.IGNORECASE | re.DOTALL)
@@ -122,17 +122,6 @@ class NameIndex:
             return list(found or ())
         best, _ = agreeing_most(found, path)
         return best
-
-    def of_file(self, path: str, said: str = "") -> list[str]:
-        """Return the images that a file of one image may belong to: several only if their folders are as near.
-
-        Such a file has the stem of its image, which counts before the name that it says: files are renamed together
-        with their images. Of images of one name, it belongs to that in the nearest folder.
-        """
-        stem = stem_of(path)
-        by_stem = next(filter(None, map(self.find_all, (stem, *stems_of_file(stem)))), [])
-        found = nearest([*by_stem, *(self.find_all(said) if said else ())], path)
-        return [one for one in found if one in by_stem] or found
 
     def _names(self) -> dict[str, tuple[str, ...]]:
         if self._by_name is None:
