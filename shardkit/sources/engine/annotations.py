@@ -8,7 +8,7 @@ from typing import Any, TypeAlias, TypeVar
 
 import pyarrow as pa
 
-from shardkit.naming import printable
+from shardkit.naming import first_of, printable
 from shardkit.reject_reasons import MISSING
 from shardkit.sources.columns import UNMEASURED
 from shardkit.sources.engine.drivers import Context, RowsOfTable
@@ -88,10 +88,8 @@ class AnnotationDriver(RecordDriver):
     def describe(self) -> str:
         what = "boxes" if self.attribute is None else f"the classes of {printable(repr(self.attribute))}"
         note = f"; note: {self.format.note}" if self.format.note and self.attribute is None else ""
-        read = [file.describe(self.format) for file in self.files[:_FILES_SHOWN]]
-        if len(self.files) > _FILES_SHOWN:
-            read.append(f"{len(self.files) - _FILES_SHOWN:,} files more")
-        return f"{what} from {'; '.join(read)}{note}"
+        read = first_of([file.describe(self.format) for file in self.files], _FILES_SHOWN, more="files more")
+        return f"{what} from {read}{note}"
 
     def parts(self, folder: Folder) -> Sequence[NamingFile]:
         return [part for file in self.files for part in file.slices(self.tree, self.format)]

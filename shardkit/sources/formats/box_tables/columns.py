@@ -17,7 +17,7 @@ from shardkit.naming import IMAGE_ENDINGS
 from shardkit.sources.formats.column_names import is_split
 from shardkit.sources.formats.format import NUMBER, Options
 from shardkit.sources.formats.tables.csv_files import CsvFile, split_records
-from shardkit.sources.formats.tables.csv_opening import open_csv
+from shardkit.sources.formats.tables.csv_opening import delimiter_of, open_csv
 from shardkit.sources.formats.tables.lines import read_lines
 from shardkit.sources.formats.tables.opening import column_index, open_table_file
 from shardkit.sources.formats.tables.records import TableFile
@@ -264,14 +264,10 @@ def open_box_file(folder: Folder, path: str) -> TableFile:
 
 def first_fields(folder: Folder, path: str) -> tuple[Sequence[str], str]:
     """Return the fields of the first line of a text table, and its delimiter."""
-    lines = read_lines(folder, path)
-    first = next((line for line in lines if line.text.strip() and not line.problem), None)
-    if first is None:
+    lines = (line for line in read_lines(folder, path) if line.text.strip() and not line.problem)
+    if (first := next(lines, None)) is None:
         return (), ","
-    found: tuple[Sequence[str], str] = (), ","
-    for delimiter in (",", "\t", ";", "|"):
-        record = next(split_records(iter([first]), delimiter, spaced=False), None)
-        if record is not None and record.problem is None and len(record.values) > len(found[0]):
-            found = [str(value).strip() for value in record.values], delimiter
-    words = first.text.split()
-    return (words, _BLANKS) if path.lower().endswith(".txt") and len(words) > len(found[0]) else found
+    delimiter, words = delimiter_of(first.text), first.text.split()
+    record = next(split_records(iter([first]), delimiter, spaced=False), None)
+    fields = [] if record is None else [str(value).strip() for value in record.values]
+    return (words, _BLANKS) if path.lower().endswith(".txt") and len(words) > len(fields) else (fields, delimiter)
