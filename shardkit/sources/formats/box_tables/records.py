@@ -1,7 +1,7 @@
 """`BOX_TABLES`, tables with a row for each box as a format: all rows of an image are one record, whatever their order.
 
 A row without coordinates is of an image without boxes. A table of any size is read in slices of images: a slice reads
-all rows, and keeps those of its images as numbers, about 70 bytes a box.
+all rows, and keeps those of its images as numbers, about 50 bytes a box.
 """
 
 import math
@@ -14,7 +14,6 @@ from dataclasses import dataclass, field
 from itertools import islice
 from typing import Any
 
-import numpy as np
 import pyarrow as pa
 
 from shardkit.naming import printable
@@ -50,6 +49,8 @@ from shardkit.sources.formats.tables.records import PREFIX_RECORDS, Record, Tabl
 from shardkit.sources.formats.tables.values import as_text
 from shardkit.sources.listing import BadRecord, RecordProblem, count_skipped
 from shardkit.storage import Folder
+
+_NUM_VALUES = 6  # of a box without its flags
 
 
 class _BoxTables(Format):
@@ -130,7 +131,8 @@ class _Image:
 
     line: int
     text: str
-    number: int  # in order of the first rows
+    # Of each box the line, the number of the class, ymin, xmin, ymax, xmax and the flags
+    boxes: "array[float]"
     split: str | None = None
     size: tuple[int, int] = (0, 0)
     problem: tuple[str, str] | None = None
@@ -149,15 +151,10 @@ class _Gathered:
     may_lack_images: bool  # whether the table names more images than people download
     _last: tuple[str, str] = "", ""  # an image's name and its key: rows of one image usually follow each other
     _images: dict[str, _Image] = field(default_factory=dict)
-    # By the number of an image: its bad rows, and counts of rows that give nothing
-    _problems: dict[int, list[RecordProblem]] = field(default_factory=lambda: defaultdict(list))
-    _left_out: dict[int, dict[str, int]] = field(default_factory=lambda: defaultdict(dict))
     _labels: dict[str, int] = field(default_factory=dict)
-    _image_of: "array[int]" = field(default_factory=lambda: array("q"))
-    _label_of: "array[int]" = field(default_factory=lambda: array("q"))
-    _line_of: "array[int]" = field(default_factory=lambda: array("q"))
-    _sides: "array[float]" = field(default_factory=lambda: array("d"))
-    _flags: "array[int]" = field(default_factory=lambda: array("b"))
+    # Bad rows of an image, and counts of its rows that give nothing
+    _problems: dict[str, list[RecordProblem]] = field(default_factory=lambda: defaultdict(list))
+    _left_out: dict[str, dict[str, int]] = field(default_factory=lambda: defaultdict(dict))
 
     def add(self, record: Record) -> ImageRecord | None:
         """Add a row; return what a row without an image is."""
@@ -173,12 +170,13 @@ class _Gathered:
         if self.num == 1 or zlib.crc32(key.encode("utf-8", "replace")) % self.num == self.index:
             image = self._images.get(key)
             if image is None:
-                image = self._images[key] = _Image(record.line, text, len(self._images))
+                image = self._images[key] = _Image(record.line, text, array("d"))
             try:
-                self._add(image, record.line, record.values)
+                if kind := self._add(image, record.line, record.values):
+                    count_skipped(self._left_out[key], kind)
             except BadRecord as error:
                 message = encodable(f"{error}; correct the record, or remove it")
-                self._problems[image.number].append(RecordProblem(f"line {record.line}", error.reason, message))
+                self._problems[key].append(RecordProblem(f"line {record.line}", error.reason, message))
         return None
 
     def _key(self, text: str) -> str:
@@ -186,11 +184,11 @@ class _Gathered:
             return self.key_of(text)
         return text  # the engine rejects the record
 
-    def _add(self, image: _Image, line: int, values: Values) -> None:
+    def _add(self, image: _Image, line: int, values: Values) -> str | None:
+        """Add a row to its image; return how it is counted if it gives nothing."""
         columns = self.columns
         if columns.split is not None and is_discard(values[columns.split]):
-            count_skipped(self._left_out[image.number], DISCARDED)
-            return
+            return DISCARDED
         split, problem = None, None
         try:
             split = None if columns.split is None else split_of_text(as_text(values[columns.split]))
@@ -204,35 +202,29 @@ class _Gathered:
             image.problem = problem or _conflict(image, split, size, line)
         label = ONE_CLASS if columns.label is None else _label(values[columns.label])
         if not has_box(values, columns):
-            if label and columns.label is not None:
-                count_skipped(self._left_out[image.number], "records with a class and without a box")
-            return
+            return "records with a class and without a box" if label and columns.label is not None else None
         if not label:
             msg = "the box has no class; add it, or remove the record"
             raise BadRecord(BAD_ANNOTATION, msg)
-        self._sides.extend(sides_of(values, columns))
-        self._image_of.append(image.number)
-        self._label_of.append(self._labels.setdefault(encodable(self.class_names.get(label, label)), len(self._labels)))
-        self._line_of.append(line)
-        self._flags.extend(_flag(values[i]) for _, i in columns.flags)
+        sides = sides_of(values, columns)
+        number = self._labels.setdefault(encodable(self.class_names.get(label, label)), len(self._labels))
+        image.boxes.extend((line, number, *sides, *(_flag(values[i]) for _, i in columns.flags)))
+        return None
 
     def records(self) -> Iterator[ImageRecord]:
-        image_of = np.frombuffer(self._image_of, np.int64) if self._image_of else np.zeros(0, np.int64)
-        order = np.argsort(image_of, kind="stable")
-        starts = np.searchsorted(image_of[order], np.arange(len(self._images) + 1))
-        labels = list(self._labels)
-        for _, image in sorted(self._images.items()):
-            chosen = order[starts[image.number] : starts[image.number + 1]]
+        labels, num = list(self._labels), _NUM_VALUES + len(self.columns.flags)
+        for key, image in sorted(self._images.items()):
             width, height = image.size
             is_fraction = self.columns.is_fraction
             scale = (height, width, height, width) if is_fraction and width else (1, 1, 1, 1)
+            boxes = (image.boxes[i : i + num] for i in range(0, len(image.boxes), num))
             reason, bad = image.problem or (BAD_ANNOTATION, "")
             yield ImageRecord(
                 image.text,
                 size=image.size if width or is_fraction else (None, None),
-                objects=[self._object(i, labels, scale) for i in chosen[: MAX_OBJECTS + 1].tolist()],
-                problems=self._problems.pop(image.number, []),
-                left_out=self._left_out.pop(image.number, {}),
+                objects=[self._object(box, labels, scale) for box in islice(boxes, MAX_OBJECTS + 1)],
+                problems=self._problems.pop(key, []),
+                left_out=self._left_out.pop(key, {}),
                 number=image.line,
                 split=image.split or "",
                 bad=bad,
@@ -241,15 +233,12 @@ class _Gathered:
                 may_lack_image=self.may_lack_images,
             )
 
-    def _object(self, i: int, labels: list[str], scale: tuple[int, ...]) -> Object:
-        sides = self._sides[4 * i : 4 * i + 4]
-        num_flags = len(self.columns.flags)
-        flags = zip(self.columns.flags, self._flags[num_flags * i : num_flags * (i + 1)], strict=True)
+    def _object(self, box: Sequence[float], labels: Sequence[str], scale: Sequence[int]) -> Object:
         return {
-            "bbox": [side * by for side, by in zip(sides, scale, strict=True)],
-            "label_name": labels[self._label_of[i]],
-            "name": f"line {self._line_of[i]}",
-            **{name: value for (name, _), value in flags},
+            "bbox": [side * by for side, by in zip(box[2:_NUM_VALUES], scale, strict=True)],
+            "label_name": labels[int(box[1])],
+            "name": f"line {int(box[0])}",
+            **{name: int(value) for (name, _), value in zip(self.columns.flags, box[_NUM_VALUES:], strict=True)},
         }
 
 

@@ -327,7 +327,7 @@ def open_found_files(
     """Return the source of files of one format, all of which give the same; keys start at `root`."""
     paths, attribute = files[0].paths, files[0].attribute
     by_name, has_several = any(file.paths.by_name for file in files), any(file.has_several for file in files)
-    given = {**(options_of_paths(paths) if "each" not in options else {}), **options}
+    given = {**options, **(options_of_paths(paths) if "each" not in options else {})}
     given |= {"field": attribute} if attribute is not None else {}
     bases = {} if by_name else {file.path: file.paths.place for file in files if file.paths.place != paths.place}
     match: Match | None = None if by_name else "path"
