@@ -34,10 +34,8 @@ def annotation_driver(at: Binding, origin: Annotation, paths: Sequence[str]) -> 
     """Return what enumerates the records."""
     reading = at.reading
     kind = FORMATS[origin.format]
-    each = [
-        kind.completed(at.tree, path, options)
-        for path, options in zip(paths, _options_of_files(at, origin, len(paths)), strict=True)
-    ]
+    stated = _options_of_files(at, origin, len(paths))
+    each = [kind.completed(at.tree, *one) for one in zip(paths, stated, strict=True)]
     plain = [_file(at, origin, path, options) for path, options in zip(paths, each, strict=True)]
     files = tuple(_named(at, kind, origin, file) for file in plain)
     origin = _complete(at, origin, files, each)
@@ -65,13 +63,13 @@ def _options_of_files(at: Binding, origin: Annotation, num: int) -> list[Options
     if _EACH not in origin.options:
         return [origin.options] * num
     try:
-        each: list[Options] = json.loads(origin.options[_EACH])
-    except ValueError:
+        each = [{name: str(value) for name, value in one.items()} for one in json.loads(origin.options[_EACH])]
+    except (AttributeError, TypeError, ValueError):
         each = []
     if len(each) != num:
         msg = f"{at.tree.url}: the reading has options for {len(each)} files of {origin.format}, and names {num}"
         raise CallError(msg)
-    return each
+    return [*each]
 
 
 def options_of_reading(each: Sequence[Options]) -> dict[str, str]:
@@ -82,11 +80,10 @@ def options_of_reading(each: Sequence[Options]) -> dict[str, str]:
 def _complete(at: Binding, origin: Annotation, files: Sequence[NamingFile], each: Sequence[Options]) -> Annotation:
     """Return the origin with options and how its files name images, if all do alike, and put it into the reading."""
     complete = replace(origin, options=options_of_reading(each))
-    ways = {file.matching for file in files}
-    way = ways.pop()
-    if not ways and way is None:
+    way, *others = {file.matching for file in files}
+    if way is None and not others:
         complete = complete.placed({file.path: file.paths.place for file in files}, "path")
-    elif not ways and way is not None:
+    elif way is not None and not others:
         complete = replace(complete, match=way.match, fold=way.fold, images=way.base)
     at.complete(origin, complete)
     if at.reading.split is None and any(_SPLIT in options for options in each):
