@@ -9,6 +9,7 @@ import posixpath
 import re
 import unicodedata
 from collections.abc import Iterable, Sequence
+from functools import cached_property
 
 from shardkit.naming import IMAGE_ENDINGS
 from shardkit.sources.listing import unicode_problem
@@ -102,8 +103,6 @@ class NameIndex:
 
     def __init__(self, paths: Iterable[str]) -> None:
         self._paths = paths
-        self._by_name: dict[str, tuple[str, ...]] | None = None
-        self._by_stem: dict[str, tuple[str, ...]] | None = None
 
     @classmethod
     def of_folder(cls, folder: Folder) -> "NameIndex":
@@ -113,9 +112,9 @@ class NameIndex:
         """Return the paths of the images that a text may mean: those that agree with its end in most parts."""
         path = written_path(text)
         name = name_key(posixpath.basename(path))
-        found = self._names().get(name)
+        found = self._names.get(name)
         if found is None and ending(name) not in IMAGE_ENDINGS:
-            found = self._stems().get(name)
+            found = self._stems.get(name)
         if found is None and (plain := uploaded_name(name)):
             return self.find_all(posixpath.join(posixpath.dirname(path), plain))
         if found is None or len(found) == 1:
@@ -123,17 +122,15 @@ class NameIndex:
         best, _ = agreeing_most(found, path)
         return best
 
+    @cached_property
     def _names(self) -> dict[str, tuple[str, ...]]:
-        if self._by_name is None:
-            paths = (path for path in self._paths if ending(path) in IMAGE_ENDINGS and not unicode_problem(path))
-            self._by_name = _grouped((name_key(posixpath.basename(path)), path) for path in paths)
-        return self._by_name
+        paths = (path for path in self._paths if ending(path) in IMAGE_ENDINGS and not unicode_problem(path))
+        return _grouped((name_key(posixpath.basename(path)), path) for path in paths)
 
+    @cached_property
     def _stems(self) -> dict[str, tuple[str, ...]]:
-        if self._by_stem is None:
-            pairs = ((posixpath.splitext(name)[0], path) for name, paths in self._names().items() for path in paths)
-            self._by_stem = _grouped(pairs)
-        return self._by_stem
+        pairs = ((posixpath.splitext(name)[0], path) for name, paths in self._names.items() for path in paths)
+        return _grouped(pairs)
 
 
 def _grouped(pairs: Iterable[tuple[str, str]]) -> dict[str, tuple[str, ...]]:
