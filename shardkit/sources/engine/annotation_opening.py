@@ -27,7 +27,7 @@ _FIRST = 1000  # records that decide how all are read
 FIELD = "field"  # the option that names what gives classes of whole images
 _DROP, _ENDING, SPLITS = "drop", "ending", "splits"  # options of what names images, for any format
 _SPLIT = "split"  # the option that names the column of splits
-_EACH = "each"  # the option that has the options of each file, if they differ
+EACH = "each"  # the option that has the options of each file, if they differ
 
 
 def annotation_driver(at: Binding, origin: Annotation, paths: Sequence[str]) -> AnnotationDriver:
@@ -60,10 +60,10 @@ def annotation_driver(at: Binding, origin: Annotation, paths: Sequence[str]) -> 
 
 
 def _options_of_files(at: Binding, origin: Annotation, num: int) -> list[Options]:
-    if _EACH not in origin.options:
+    if EACH not in origin.options:
         return [origin.options] * num
     try:
-        each = [{name: str(value) for name, value in one.items()} for one in json.loads(origin.options[_EACH])]
+        each = [{name: str(value) for name, value in one.items()} for one in json.loads(origin.options[EACH])]
     except (AttributeError, TypeError, ValueError):
         each = []
     if len(each) != num:
@@ -74,7 +74,7 @@ def _options_of_files(at: Binding, origin: Annotation, num: int) -> list[Options
 
 def options_of_reading(each: Sequence[Options]) -> dict[str, str]:
     """Return the options of several files as those of one reading."""
-    return dict(each[0]) if all(one == each[0] for one in each) else {_EACH: json.dumps([dict(one) for one in each])}
+    return dict(each[0]) if all(one == each[0] for one in each) else {EACH: json.dumps([dict(one) for one in each])}
 
 
 def _complete(at: Binding, origin: Annotation, files: Sequence[NamingFile], each: Sequence[Options]) -> Annotation:

@@ -50,7 +50,7 @@ class ImageRecord:
     mask: str = ""  # path of the image's mask, as written; '' for none
     # The colours of the mask, as red + 256 * green + 65,536 * blue, with the class of each
     segments: list[tuple[int, str]] = field(default_factory=list)
-    # Whether the record says that nobody labelled the image; with counts in `left_out`, what it says otherwise
+    # Whether the record gives no example and is counted: as `left_out` says, else as one that nobody annotated
     is_skipped: bool = False
     may_lack_image: bool = False  # whether the record is counted, not rejected, if its image is not there
 

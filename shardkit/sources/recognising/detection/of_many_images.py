@@ -21,6 +21,7 @@ from shardkit.options.call import Change
 from shardkit.options.values import Match
 from shardkit.options.words import named
 from shardkit.refusals import RefusalError
+from shardkit.sources.engine.annotation_opening import EACH
 from shardkit.sources.engine.opening import open_reading
 from shardkit.sources.engine.paths import PathRule
 from shardkit.sources.engine.source import ReadingSource
@@ -309,9 +310,8 @@ def _have_splits(root: Folder, paths: PathRule, texts: Sequence[str]) -> bool:
 
 def options_of_paths(paths: PathRule) -> dict[str, str]:
     """Return how paths become keys as options of a reading."""
-    return ({"drop": str(paths.num_dropped)} if paths.num_dropped else {}) | (
-        {"ending": paths.ending} if paths.ending else {}
-    )
+    options = {"drop": str(paths.num_dropped) if paths.num_dropped else "", "ending": paths.ending}
+    return {name: text for name, text in options.items() if text}
 
 
 def open_found_files(
@@ -327,7 +327,7 @@ def open_found_files(
     """Return the source of files of one format, all of which give the same; keys start at `root`."""
     paths, attribute = files[0].paths, files[0].attribute
     by_name, has_several = any(file.paths.by_name for file in files), any(file.has_several for file in files)
-    given = {**options, **(options_of_paths(paths) if "each" not in options else {})}
+    given = {**options, **(options_of_paths(paths) if EACH not in options else {})}
     given |= {"field": attribute} if attribute is not None else {}
     bases = {} if by_name else {file.path: file.paths.place for file in files if file.paths.place != paths.place}
     match: Match | None = None if by_name else "path"
