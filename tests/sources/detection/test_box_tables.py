@@ -256,6 +256,13 @@ def test_a_bad_row_is_reported_and_the_others_stay(row, key, reason, tmp_path):
     assert ("a.jpg" in found.boxes) == (key != "a.jpg")
 
 
+def test_each_row_whose_path_is_bad_is_reported(tmp_path):
+    rows = ["../../a.jpg,80,60,cat,1,2,3,4", "../../a.jpg,80,60,cat,1,2,3,5", ",80,60,cat,1,2,3,4"]
+    found = read_source(tree(tmp_path / "s", {"boxes.csv": text(HEADER, *ROWS, *rows)}) / "boxes.csv")
+    assert found.problems == [(f"boxes.csv, line {line}", "bad_path") for line in (5, 6, 7)]
+    assert found.boxes == BOXES
+
+
 def test_an_image_in_two_splits_is_rejected(tmp_path):
     lines = (
         "image,label,x1,y1,x2,y2,split",

@@ -149,7 +149,7 @@ class _Gathered:
     class_names: Mapping[str, str]  # other names of classes
     key_of: Callable[[str], str]
     may_lack_images: bool  # whether the table names more images than people download
-    _last: tuple[str, str] = "", ""  # an image's name and its key: rows of one image usually follow each other
+    _last: tuple[str, str | None] = "", None  # an image's name and its key: rows of one image usually follow each other
     _images: dict[str, _Image] = field(default_factory=dict)
     _labels: dict[str, int] = field(default_factory=dict)
     # Bad rows of an image, and counts of its rows that give nothing
@@ -157,32 +157,34 @@ class _Gathered:
     _left_out: dict[str, dict[str, int]] = field(default_factory=lambda: defaultdict(dict))
 
     def add(self, record: Record) -> ImageRecord | None:
-        """Add a row; return what a row without an image is."""
-        text = None if record.problem else record.values[self.columns.image]
-        if not isinstance(text, str) or not text.strip():
+        """Add a row; return the record of a row that names no image."""
+        value = None if record.problem else record.values[self.columns.image]
+        text = value if isinstance(value, str) else ""
+        key = self._key(text) if text.strip() else None
+        if key is None:
             if record.line % self.num != self.index:
                 return None
             bad = encodable(f"{record.problem}; correct the line") if record.problem else ""
-            return ImageRecord(number=record.line, bad=bad, reason=BAD_LINE)
-        if text != self._last[0]:
-            self._last = text, self._key(text)
-        key = self._last[1]
-        if self.num == 1 or zlib.crc32(key.encode("utf-8", "replace")) % self.num == self.index:
-            image = self._images.get(key)
-            if image is None:
-                image = self._images[key] = _Image(record.line, text, array("d"))
-            try:
-                if kind := self._add(image, record.line, record.values):
-                    count_skipped(self._left_out[key], kind)
-            except BadRecord as error:
-                message = encodable(f"{error}; correct the record, or remove it")
-                self._problems[key].append(RecordProblem(f"line {record.line}", error.reason, message))
+            return ImageRecord(text, number=record.line, bad=bad, reason=BAD_LINE)
+        if self.num > 1 and zlib.crc32(key.encode()) % self.num != self.index:
+            return None
+        if (image := self._images.get(key)) is None:
+            image = self._images[key] = _Image(record.line, text, array("d"))
+        try:
+            if kind := self._add(image, record.line, record.values):
+                count_skipped(self._left_out[key], kind)
+        except BadRecord as error:
+            message = encodable(f"{error}; correct the record, or remove it")
+            self._problems[key].append(RecordProblem(f"line {record.line}", error.reason, message))
         return None
 
-    def _key(self, text: str) -> str:
-        with suppress(BadRecord):
-            return self.key_of(text)
-        return text  # the engine rejects the record
+    def _key(self, text: str) -> str | None:
+        """Return the key of an image; None if the engine rejects its name."""
+        if text != self._last[0]:
+            self._last = text, None
+            with suppress(BadRecord):
+                self._last = text, self.key_of(text)
+        return self._last[1]
 
     def _add(self, image: _Image, line: int, values: Values) -> str | None:
         """Add a row to its image; return how it is counted if it gives nothing."""
@@ -204,7 +206,7 @@ class _Gathered:
         if not has_box(values, columns):
             return "records with a class and without a box" if label and columns.label is not None else None
         if not label:
-            msg = "the box has no class; add it, or remove the record"
+            msg = "the box has no class"
             raise BadRecord(BAD_ANNOTATION, msg)
         sides = sides_of(values, columns)
         number = self._labels.setdefault(encodable(self.class_names.get(label, label)), len(self._labels))
