@@ -9,11 +9,11 @@ import posixpath
 import re
 import unicodedata
 from collections.abc import Iterable, Sequence
+from functools import cached_property
 
-from shardkit.naming import IMAGE_ENDINGS, printable
-from shardkit.reject_reasons import BAD_PATH
-from shardkit.sources.listing import BadRecord, unicode_problem
-from shardkit.sources.walking import ending, files_below, stem_of
+from shardkit.naming import IMAGE_ENDINGS
+from shardkit.sources.listing import unicode_problem
+from shardkit.sources.walking import ending, files_below
 from shardkit.storage import Folder
 
 _QUERY = re.compile(r"^(https?://[^?#]*)[?#].*", re.IGNORECASE | re.DOTALL)
@@ -23,7 +23,6 @@ UPLOAD_PREFIX = re.compile(r"[0-9a-f]{8}-(?=.)")  # that Label Studio adds to th
 _PREFIX = re.compile(r"(?:gt|label|labels|anno|annotation)_", re.IGNORECASE)  # ICDAR: gt_img_1.txt of img_1.jpg
 _OF_AN_IMAGE = frozenset({".xml", ".txt", ".json"})  # endings of files of boxes: a list may name these for their images
 _WITH_NAME = re.compile(r"(?P<name>.+?\.(?:jpe?g|png|bmp|tiff?|webp))[-_. ]", re.IGNORECASE)  # 1.jpg___objects.json
-_SHOWN = 100  # characters of a bad path
 
 
 def written_path(text: str) -> str:
@@ -100,28 +99,22 @@ def _num_equal(some: Sequence[str], others: Sequence[str]) -> tuple[int, int]:
 
 
 class NameIndex:
-    """All images below a folder by their names, listed when the first one is asked for: about 300 bytes each."""
+    """Images by their names, listed when the first one is asked for: about 300 bytes each."""
 
-    def __init__(self, folder: Folder, paths: Iterable[str] | None = None) -> None:
-        self._folder, self._paths = folder, paths
-        self._by_name: dict[str, tuple[str, ...]] | None = None
-        self._by_stem: dict[str, tuple[str, ...]] | None = None
+    def __init__(self, paths: Iterable[str]) -> None:
+        self._paths = paths
 
-    def find(self, text: str) -> str | None:
-        best = self.find_all(text)
-        if len(best) > 1:
-            shown = repr(printable(text[:_SHOWN]))
-            msg = f"several images have the name {shown}, such as {printable(best[0])} and {printable(best[1])}"
-            raise BadRecord(BAD_PATH, f"{msg}; write the image's folder before it")
-        return best[0] if best else None
+    @classmethod
+    def of_folder(cls, folder: Folder) -> "NameIndex":
+        return cls(path for path, _ in files_below(folder, ""))
 
     def find_all(self, text: str) -> list[str]:
         """Return the paths of the images that a text may mean: those that agree with its end in most parts."""
         path = written_path(text)
         name = name_key(posixpath.basename(path))
-        found = self._names().get(name)
+        found = self._names.get(name)
         if found is None and ending(name) not in IMAGE_ENDINGS:
-            found = self._stems().get(name)
+            found = self._stems.get(name)
         if found is None and (plain := uploaded_name(name)):
             return self.find_all(posixpath.join(posixpath.dirname(path), plain))
         if found is None or len(found) == 1:
@@ -129,39 +122,15 @@ class NameIndex:
         best, _ = agreeing_most(found, path)
         return best
 
-    def of_file(self, path: str, said: str = "") -> list[str]:
-        """Return the images that a file of one image may belong to: several only if their folders are as near.
-
-        Such a file has the stem of its image, which counts before the name that it says: files are renamed together
-        with their images. Of images of one name, it belongs to that in the nearest folder.
-        """
-        stem = stem_of(path)
-        by_stem = next(filter(None, map(self.find_all, (stem, *stems_of_file(stem)))), [])
-        found = nearest([*by_stem, *(self.find_all(said) if said else ())], path)
-        return [one for one in found if one in by_stem] or found
-
-    def key(self, text: object) -> str:
-        if not isinstance(text, str) or not text.strip("/\\ "):
-            msg = "the path of the image is missing"
-            raise BadRecord(BAD_PATH, msg)
-        found = self.find(text)
-        if found is None:
-            msg = f"no image has the name {printable(posixpath.basename(written_path(text))[:_SHOWN])!r}"
-            raise BadRecord(BAD_PATH, msg)
-        return found
-
+    @cached_property
     def _names(self) -> dict[str, tuple[str, ...]]:
-        if self._by_name is None:
-            listed = self._paths if self._paths is not None else (path for path, _ in files_below(self._folder, ""))
-            paths = (path for path in listed if ending(path) in IMAGE_ENDINGS and not unicode_problem(path))
-            self._by_name = _grouped((name_key(posixpath.basename(path)), path) for path in paths)
-        return self._by_name
+        paths = (path for path in self._paths if ending(path) in IMAGE_ENDINGS and not unicode_problem(path))
+        return _grouped((name_key(posixpath.basename(path)), path) for path in paths)
 
+    @cached_property
     def _stems(self) -> dict[str, tuple[str, ...]]:
-        if self._by_stem is None:
-            pairs = ((posixpath.splitext(name)[0], path) for name, paths in self._names().items() for path in paths)
-            self._by_stem = _grouped(pairs)
-        return self._by_stem
+        pairs = ((posixpath.splitext(name)[0], path) for name, paths in self._names.items() for path in paths)
+        return _grouped(pairs)
 
 
 def _grouped(pairs: Iterable[tuple[str, str]]) -> dict[str, tuple[str, ...]]:

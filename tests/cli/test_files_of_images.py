@@ -251,11 +251,12 @@ def test_a_reading_may_name_only_the_class_of_a_table_of_boxes(tmp_path):
 @pytest.mark.parametrize(
     ("format_", "options", "message"),
     [
-        ("box-table", "labl: what", "there is no option 'labl'; the format has drop, each, ending, form, image, kind,"),
+        ("box-table", "labl: what", "there is no option 'labl'; the format has drop, each, ending, field, flags, "),
         ("box-table", "form: odd", "do not say its columns; leave form out to find them"),
         ("box-table", "form: corners, image: file, x: '['", "do not say its columns; leave form out to find them"),
         ("box-table", "drop: one", "the option drop of the reading must be a whole number; found 'one'"),
-        ("box-table", "each: '['", "has options for 0 tables of boxes, and names 1"),
+        ("box-table", "each: '['", "has options for 0 files of box-table, and names 1"),
+        ("box-table", "each: '[3]'", "has options for 0 files of box-table, and names 1"),
         ("boxes", "", "the reading names the format boxes; readings have coco, "),
         (
             "yolo",

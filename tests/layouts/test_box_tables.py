@@ -18,7 +18,7 @@ SPLITS = {"train": "train2017", "validation": "val2017", "test": "test2017"}
 
 def test_a_table_of_boxes_is_what_pycocotools_reads_of_the_same_images(tmp_path):
     said = convert(SAMPLES / "boxes.csv", tmp_path / "out")
-    assert "boxes in pixels, classes of 'class'" in said
+    assert "(in pixels, classes of 'class')" in said
     found, num_objects = examples(tmp_path / "out"), 0
     assert_same_images(found, SAMPLES)
     classes = read_manifest(str(tmp_path / "out")).classes

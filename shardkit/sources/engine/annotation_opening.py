@@ -1,5 +1,6 @@
 """Open the files of annotations that a reading names: how they name images, their classes, and what they give."""
 
+import json
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
@@ -15,7 +16,7 @@ from shardkit.sources.engine.images import Binding
 from shardkit.sources.engine.masks import MaskDriver, check_classes, with_masks
 from shardkit.sources.engine.matching import find_matching
 from shardkit.sources.engine.paths import PathRule
-from shardkit.sources.formats.format import ROOT, Format, ImageFormat, ImageRecord, Options, number_option
+from shardkit.sources.formats.format import CLASS_FILE, ROOT, Format, ImageFormat, ImageRecord, Options, number_option
 from shardkit.sources.formats.registry import FORMATS, IMAGE_FORMATS, settings_of
 from shardkit.sources.formats.yolo import class_files_in, read_class_file
 from shardkit.sources.readings.values import Annotation, Listed
@@ -25,17 +26,19 @@ from shardkit.storage import Folder
 _FIRST = 1000  # records that decide how all are read
 FIELD = "field"  # the option that names what gives classes of whole images
 _DROP, _ENDING, SPLITS = "drop", "ending", "splits"  # options of what names images, for any format
+_SPLIT = "split"  # the option that names the column of splits
+EACH = "each"  # the option that has the options of each file, if they differ
 
 
 def annotation_driver(at: Binding, origin: Annotation, paths: Sequence[str]) -> AnnotationDriver:
     """Return what enumerates the records."""
     reading = at.reading
     kind = FORMATS[origin.format]
-    options = {**origin.options, **({} if reading.boxes is not None else {"boxes": "none"})}
-    splits = reading.split.lists if isinstance(reading.split, Listed) else {}
-    plain = [_file(at, origin, one, splits.get(one), options) for one in paths]
+    stated = _options_of_files(at, origin, len(paths))
+    each = [kind.completed(at.tree, *one) for one in zip(paths, stated, strict=True)]
+    plain = [_file(at, origin, path, options) for path, options in zip(paths, each, strict=True)]
     files = tuple(_named(at, kind, origin, file) for file in plain)
-    origin = _complete(at, origin, files)
+    origin = _complete(at, origin, files, each)
     classes = _classes(at, kind, files)
     if kind.gives_masks:
         completed, files, masks = with_masks(at.tree, at.folder, kind, origin, files)
@@ -47,45 +50,64 @@ def annotation_driver(at: Binding, origin: Annotation, paths: Sequence[str]) -> 
         kind,
         files,
         at.images,
-        splits_of_folders=options.get(SPLITS) == "folders",
+        splits_of_folders=origin.options.get(SPLITS) == "folders",
         policy=reading.without_annotation,
         unnamed_images=reading.images.unnamed,
         class_names=classes,
-        owns_images=_own_images(kind, files),
+        owns_images=_own_images(at, kind, files),
     )
     return driver if reading.boxes is not None or kind.gives_masks else _with_field(at, driver, origin)
 
 
-def _complete(at: Binding, origin: Annotation, files: Sequence[NamingFile]) -> Annotation:
-    """Return the origin with how its files name images, and put it into the reading; as it is if they differ."""
-    ways = {file.matching for file in files}
-    if len(ways) > 1:
-        return origin
-    way = ways.pop()
-    if way is None:
-        complete = origin.placed({file.path: file.paths.place for file in files}, "path")
-    else:
-        complete = replace(origin, match=way.match, fold=way.fold, images=way.base)
+def _options_of_files(at: Binding, origin: Annotation, num: int) -> list[Options]:
+    if EACH not in origin.options:
+        return [origin.options] * num
+    try:
+        each = [{name: str(value) for name, value in one.items()} for one in json.loads(origin.options[EACH])]
+    except (AttributeError, TypeError, ValueError):
+        each = []
+    if len(each) != num:
+        msg = f"{at.tree.url}: the reading has options for {len(each)} files of {origin.format}, and names {num}"
+        raise CallError(msg)
+    return [*each]
+
+
+def options_of_reading(each: Sequence[Options]) -> dict[str, str]:
+    """Return the options of several files as those of one reading."""
+    return dict(each[0]) if all(one == each[0] for one in each) else {EACH: json.dumps([dict(one) for one in each])}
+
+
+def _complete(at: Binding, origin: Annotation, files: Sequence[NamingFile], each: Sequence[Options]) -> Annotation:
+    """Return the origin with options and how its files name images, if all do alike, and put it into the reading."""
+    complete = replace(origin, options=options_of_reading(each))
+    way, *others = {file.matching for file in files}
+    if way is None and not others:
+        complete = complete.placed({file.path: file.paths.place for file in files}, "path")
+    elif way is not None and not others:
+        complete = replace(complete, match=way.match, fold=way.fold, images=way.base)
     at.complete(origin, complete)
+    if at.reading.split is None and any(_SPLIT in options for options in each):
+        at.reading = replace(at.reading, split=complete)
     return complete
 
 
-def _file(at: Binding, origin: Annotation, path: str, split: str | None, options: Options) -> NamingFile:
-    paths = _paths(at, origin, path)
-    return NamingFile(path, paths, None, split, {**options, ROOT: join(at.folder.url, paths.place)})
-
-
-def _paths(at: Binding, origin: Annotation, path: str) -> PathRule:
-    base = origin.bases.get(path, origin.images)
+def _file(at: Binding, origin: Annotation, path: str, options: Options) -> NamingFile:
+    split, base = at.reading.split, origin.bases.get(path, origin.images)
     base = parent_of(path) if base == "." else base
-    return PathRule(base, number_option(origin.options, _DROP), origin.options.get(_ENDING, ""))
+    paths = PathRule(base, number_option(options, _DROP), options.get(_ENDING, ""))
+    own = {**options, ROOT: join(at.folder.url, base), CLASS_FILE: origin.names}
+    if at.reading.boxes is None:
+        own["boxes"] = "none"
+    if split is not None and split != origin:
+        own.pop(_SPLIT, None)
+    return NamingFile(path, paths, None, split.lists.get(path) if isinstance(split, Listed) else None, own)
 
 
 def _named(at: Binding, kind: Format, origin: Annotation, file: NamingFile) -> NamingFile:
     """Return a file with how it names images, if the reading does not say it is by paths."""
     if origin.match == "path" and not origin.fold:
         return file
-    texts = {"": [*map(file.paths.without_folders, islice(file.read(at.tree, kind.names), _FIRST))]}
+    texts = {"": [*map(file.paths.without_folders, islice(file.read(at.tree, kind, kind.names), _FIRST))]}
     bases = dict.fromkeys([file.paths.place, parent_of(file.path)])
     found = find_matching(texts, lambda: at.images.paths(at.folder), bases, origin.match, fold=origin.fold)[""]
     if not found.count:
@@ -125,8 +147,10 @@ def _with_field(at: Binding, driver: AnnotationDriver, origin: Annotation) -> An
     return replace(driver, attribute=chosen, has_several=has_several)
 
 
-def _own_images(kind: Format, files: Sequence[NamingFile]) -> bool:
+def _own_images(at: Binding, kind: Format, files: Sequence[NamingFile]) -> bool:
     """Return whether the images of each file are below a folder that has no image of another file."""
+    if any(len(file.slices(at.tree, kind)) > 1 for file in files):
+        return False
     if len(files) == 1:
         return True
     places = [file.paths.place for file in files]

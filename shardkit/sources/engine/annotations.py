@@ -2,13 +2,13 @@
 
 import contextlib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import BinaryIO, TypeAlias, TypeVar
+from typing import Any, TypeAlias, TypeVar
 
 import pyarrow as pa
 
-from shardkit.naming import printable
+from shardkit.naming import first_of, printable
 from shardkit.reject_reasons import MISSING
 from shardkit.sources.columns import UNMEASURED
 from shardkit.sources.engine.drivers import Context, RowsOfTable
@@ -17,14 +17,16 @@ from shardkit.sources.engine.matching import ImageNames, Matching
 from shardkit.sources.engine.paths import PathRule
 from shardkit.sources.engine.records import NamedFiles, RecordDriver, annotated_rows
 from shardkit.sources.formats.column_names import split_of_text
-from shardkit.sources.formats.format import Format, ImageRecord, Options
-from shardkit.sources.listing import BadRecord, ListingRow, RecordProblem, rejected_row, unicode_problem
+from shardkit.sources.formats.format import CLASS_FILE, SLICE, Format, ImageRecord, Options
+from shardkit.sources.listing import BadRecord, ListingRow, RecordProblem, count_skipped, rejected_row, unicode_problem
 from shardkit.sources.readings.values import Unnamed
-from shardkit.sources.walking import encodable_path, ending, is_image
+from shardkit.sources.walking import encodable_path, ending, file_or_folder, is_image
 from shardkit.storage import Entry, Folder, os_errors_as
 
 T = TypeVar("T")
 KeyOf: TypeAlias = Callable[[str], str]  # from the text that names an image to its key; raises BadRecord
+_MAX_SLICES = 64
+_FILES_SHOWN = 4  # that `describe` names
 _NOT_THERE = "its image is not there; restore it, or remove its record"
 
 
@@ -44,16 +46,22 @@ class NamingFile:
         names, plain = ImageNames(images.paths(folder), self.matching), self.paths.without_folders
         return lambda text: (names.find(plain(text)) if text.strip() else None) or self.paths.key(text)
 
-    def read(self, tree: Folder, parse: Callable[[BinaryIO, str, Options], Iterable[T]]) -> Iterator[T]:
+    def read(self, tree: Folder, kind: Format, parse: Callable[[Any, str, Options], Iterable[T]]) -> Iterator[T]:
         url = f"{tree.url}/{self.path}"
-        with os_errors_as("read", url), tree.open(self.path) as opened:
+        with os_errors_as("read", url), kind.open(tree, self.path) as opened:
             yield from parse(opened, url, self.options)
 
-    def describe(self, more: str = "") -> str:
+    def slices(self, tree: Folder, kind: Format) -> "Sequence[NamingFile]":
+        """Return the file for each slice of its images."""
+        entry = file_or_folder(tree, self.path) if kind.slice_bytes else None
+        num = min(_MAX_SLICES, entry.num_bytes // kind.slice_bytes + 1) if entry else 1
+        return [replace(self, options={**self.options, SLICE: f"{i} {num}"}) for i in range(num)] if num > 1 else [self]
+
+    def describe(self, kind: Format, more: str = "") -> str:
         split = f" as {self.split}" if self.split else ""
         place = f"{self.paths.place or '.'}/" if self.matching is None else "the folders below"
-        form = f", {self.options['form']}" if "form" in self.options else ""
-        return f"{printable(self.path)}{form}, with the images in {place}{more}{split}{self.paths.remark()}"
+        of_format = kind.describe(self.options)
+        return f"{printable(self.path)}{of_format}, with the images in {place}{more}{split}{self.paths.remark()}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,34 +79,35 @@ class AnnotationDriver(RecordDriver):
 
     @property
     def object_fields(self) -> Sequence[pa.Field]:
-        return self.format.object_fields
+        return self.format.fields(self.files[0].options)
 
     @property
     def used(self) -> tuple[str, ...]:
-        return tuple(file.path for file in self.files)
+        return tuple(filter(None, (path for file in self.files for path in (file.path, file.options[CLASS_FILE]))))
 
     def describe(self) -> str:
         what = "boxes" if self.attribute is None else f"the classes of {printable(repr(self.attribute))}"
         note = f"; note: {self.format.note}" if self.format.note and self.attribute is None else ""
-        return f"{what} from {'; '.join(file.describe() for file in self.files)}{note}"
+        read = first_of([file.describe(self.format) for file in self.files], _FILES_SHOWN, more="files more")
+        return f"{what} from {read}{note}"
 
     def parts(self, folder: Folder) -> Sequence[NamingFile]:
-        return self.files
+        return [part for file in self.files for part in file.slices(self.tree, self.format)]
 
     def records(self, file: NamingFile) -> Iterator[ImageRecord]:
-        return file.read(self.tree, self.format.records)
+        return file.read(self.tree, self.format, self.format.records)
 
     def keys(self, folder: Folder) -> Iterator[str]:
         for file in self.files:
             key_of = file.key_of(folder, self.images)
-            for name in file.read(self.tree, self.format.names):
+            for name in file.read(self.tree, self.format, self.format.names):
                 with contextlib.suppress(BadRecord):
                     yield key_of(name)
 
     def rows(self, context: Context, part: NamingFile) -> Iterator[ListingRow]:
         """See Driver; in the file's order, then the images that it does not name in the folders that are its own."""
         key_of, images = part.key_of(context.folder, self.images), NamedFiles(context.folder)
-        for record in self.records(part):
+        for record in part.read(self.tree, self.format, partial(self.format.joined, key_of=key_of)):
             yield from self.rows_of(context, record, part, key_of, images)
         yield from self._unnamed_of(context, part, images)
 
@@ -107,7 +116,7 @@ class AnnotationDriver(RecordDriver):
 
     def _tables(self, context: Context, part: NamingFile, num_rows: int) -> Iterator[RowsOfTable]:
         key_of, images = part.key_of(context.folder, self.images), NamedFiles(context.folder)
-        for table in part.read(self.tree, partial(self.format.tables, rows=num_rows)):
+        for table in part.read(self.tree, self.format, partial(self.format.tables, rows=num_rows)):
             rows: list[ListingRow] = []
             for number, record in enumerate(table.records):
                 if record is not None:
@@ -130,7 +139,8 @@ class AnnotationDriver(RecordDriver):
     ) -> Iterator[ListingRow]:
         """Yield the row of a record's image, and those of its bad objects; with `number` in place of its objects."""
         if record.is_skipped:
-            context.skip(f"{self.format.noun}s that nobody annotated")
+            for kind, count in (record.left_out or {f"{self.format.noun}s that nobody annotated": 1}).items():
+                count_skipped(context.skipped, kind, count)
             with contextlib.suppress(BadRecord):
                 images.named.add(key_of(record.image))
             return
@@ -146,7 +156,10 @@ class AnnotationDriver(RecordDriver):
             for row in annotated_rows(context, None, record, part.path):
                 yield row._replace(split=part.split)
             return
-        entry = images.find(key) if self.owns_images else None
+        entry = images.find(key) if self.owns_images or record.may_lack_image else None
+        if entry is None and record.may_lack_image:
+            context.skip(f"images of {encodable_path(part.path)} that are not there")
+            return
         size = (entry.num_bytes, entry.mtime_ns) if entry else (UNMEASURED, 0)
         row = ListingRow(key, part.split, None, *size)
         why_not: tuple[str, str] | None = None

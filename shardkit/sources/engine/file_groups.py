@@ -10,7 +10,7 @@ from shardkit.naming import printable
 from shardkit.sources.engine.images import ImagePaths
 from shardkit.sources.filtered_folder import IgnoreGlob
 from shardkit.sources.listing import count_skipped
-from shardkit.sources.name_index import NameIndex, stems_of_file
+from shardkit.sources.name_index import NameIndex, nearest, stems_of_file
 from shardkit.sources.walking import children, ending, files_below, is_image, is_within, join, parent_of, stem_of
 from shardkit.storage import Entry, Folder
 
@@ -95,7 +95,7 @@ def scan_group(
             count_skipped(files.skipped, ending(entry.name))
     if group.images is None:
         files.pairs, files.images_alone = [*labels.items()], found
-        files.nearest = NearestImages(folder, found)
+        files.nearest = NearestImages(found)
         return files
     by_stem: dict[str, list[tuple[str, Entry]]] = {}
     start = len(place) + 1 if place else 0
@@ -172,15 +172,22 @@ def _fitting(text: str) -> Callable[[str, str], bool]:
 
 
 class NearestImages:
-    """The images of files by their names: next to it, the only one of its name, what it says, or the nearest one."""
+    """The images of files by their names: next to it, the only one of its name, what it says, or the nearest one.
 
-    def __init__(self, folder: Folder, images: Mapping[str, Entry]) -> None:
+    A file has the stem of its image, which counts before the name that it says: files are renamed together with their
+    images.
+    """
+
+    def __init__(self, images: Mapping[str, Entry]) -> None:
         self.images = images
-        self.names = NameIndex(folder, images)
+        self.names = NameIndex(images)
+
+    def _of_stem(self, path: str) -> list[str]:
+        stem = stem_of(path)
+        return next(filter(None, map(self.names.find_all, (stem, *stems_of_file(stem)))), [])
 
     def of_name(self, path: str) -> str | None:
-        stem = stem_of(path)
-        found = next(filter(None, map(self.names.find_all, (stem, *stems_of_file(stem)))), [])
+        found = self._of_stem(path)
         beside = [one for one in found if parent_of(one) == parent_of(path)]
         one_of = beside if len(found) > 1 else found
         return one_of[0] if len(one_of) == 1 else None
@@ -188,7 +195,11 @@ class NearestImages:
     def find(self, path: str, said: str) -> str | None:
         """Return the image of a file; None if it is nowhere, or several are as near."""
         exact = posixpath.normpath(join(parent_of(path), said)) if said else ""
-        found = [exact] if exact in self.images else self.names.of_file(path, said)
+        if exact in self.images:
+            return exact
+        of_stem = self._of_stem(path)
+        near = nearest([*of_stem, *(self.names.find_all(said) if said else ())], path)
+        found = [one for one in near if one in of_stem] or near
         return found[0] if len(found) == 1 else None
 
 

@@ -163,7 +163,7 @@ class MaskDriver(AnnotationDriver):
         return (MASK_PATH, MASK_COLOURS, LINE)
 
     def describe(self) -> str:
-        read = [file.describe(f" and the masks in {file.options[_MASKS] or '.'}/") for file in self.files]
+        read = [file.describe(self.format, f" and the masks in {file.options[_MASKS] or '.'}/") for file in self.files]
         return f"masks from {'; '.join(read)}; note: {self.format.note}"
 
     @property
@@ -214,7 +214,7 @@ def with_masks(
 ) -> tuple[Annotation, tuple[NamingFile, ...], MaskPaths]:
     """Return the origin with where the masks of its files are, the files with their folders, and the paths of masks."""
     prefix = below(folder, tree.url) if tree.url.startswith(f"{folder.url}/") else ""
-    names = [[*islice(file.read(tree, kind.masks), _TRIED)] for file in files]
+    names = [[*islice(file.read(tree, kind, kind.masks), _TRIED)] for file in files]
     missing = ""
     for template in [origin.options[_MASKS]] if _MASKS in origin.options else _PLACES:
         places = [_place(template, join(prefix, file.path)) for file in files]

@@ -11,7 +11,6 @@ from shardkit.options.words import named
 from shardkit.sources.columns import GROUP, UNLABELLED, feature_field
 from shardkit.sources.engine.annotation_opening import annotation_driver, check_options, image_file_driver
 from shardkit.sources.engine.annotations import AnnotationDriver
-from shardkit.sources.engine.box_tables import BoxTableDriver, box_table_driver
 from shardkit.sources.engine.column_labels import NamedNumbers
 from shardkit.sources.engine.drivers import Driver, TreeDriver
 from shardkit.sources.engine.facts import ByKey, Fact, OfPath, label_fact, split_fact, unlabelled_globs
@@ -25,7 +24,7 @@ from shardkit.sources.engine.source import ReadingSource
 from shardkit.sources.engine.table_opening import NUM_SAMPLED, TableOpening
 from shardkit.sources.engine.tables import OfTables, TableDriver
 from shardkit.sources.filtered_folder import IgnoreGlob
-from shardkit.sources.formats.registry import BOX_TABLE, FORMATS, IMAGE_FORMATS, NAMES
+from shardkit.sources.formats.registry import FORMATS, IMAGE_FORMATS, NAMES
 from shardkit.sources.formats.tables.text_files import IMAGE
 from shardkit.sources.options import Opening
 from shardkit.sources.readings.values import (
@@ -139,7 +138,7 @@ class _Binding(Binding):
         reading, facts = self.reading, self.facts
         tables = driver.tables if isinstance(driver, TableDriver) else None
         has_split = tables is not None and (bool(tables.splits) or tables.columns.discards is not None)
-        if isinstance(driver, AnnotationDriver | ImageFileDriver | BoxTableDriver):
+        if isinstance(driver, AnnotationDriver | ImageFileDriver):
             names = {*files_of(reading.split)} if isinstance(reading.split, Listed) else set()
             of_lists = isinstance(driver, ImageFileDriver) or names <= {*driver.used}
             has_split = isinstance(reading.split, Annotation) or (isinstance(reading.split, Listed) and of_lists)
@@ -180,7 +179,7 @@ class _Binding(Binding):
         rest = Constant(origin.rest) if isinstance(origin.rest, str) else origin.rest
         return OfTables(tables, what, None if rest is None else OfPath(rest))
 
-    def _annotation_driver(self) -> AnnotationDriver | ImageFileDriver | BoxTableDriver | None:
+    def _annotation_driver(self) -> AnnotationDriver | ImageFileDriver | None:
         label = self.reading.label
         origin = self.reading.boxes or (label.origin if label else self.reading.mask)
         if not isinstance(origin, Annotation):
@@ -200,8 +199,7 @@ class _Binding(Binding):
             lists, by_lists = self._lists_of_examples(origin)
             driver = image_file_driver(self, origin)
             return replace(driver, lists=lists, by_lists=by_lists, is_whole=self.is_whole)
-        open_files = box_table_driver if origin.format == BOX_TABLE else annotation_driver
-        return replace(open_files(self, origin, files_of_globs(self.tree, origin.files)), is_whole=self.is_whole)
+        return replace(annotation_driver(self, origin, files_of_globs(self.tree, origin.files)), is_whole=self.is_whole)
 
     def _lists_of_examples(self, origin: Annotation) -> tuple[OfLists | None, Fact | None]:
         """Return the lists that name examples, and the split that they give: those that are no files of annotations."""

@@ -19,7 +19,7 @@ from shardkit.sources.formats.tables.values import BLANKS, shown
 from shardkit.sources.listing import BadRecord
 from shardkit.sources.name_index import without_link
 from shardkit.sources.options import SourceOptions
-from shardkit.sources.walking import ending
+from shardkit.sources.walking import ending, join
 from shardkit.storage import Folder, open_folder
 
 _DRIVE = re.compile(r"[A-Za-z]:[\\/]|\\\\")
@@ -108,7 +108,7 @@ class PathRule:
     place: str  # folder that the paths start at, below the source's folder
     num_dropped: int = 0  # number of leading folders of each path that do not exist here
     ending: str = ""  # ending to add to names without one; '' to add none
-    by_name: bool = False  # whether images are in several folders below and are found by their names; see `NameIndex`
+    by_name: bool = False  # whether images are in several folders below and are found by their names
 
     def key(self, text: object) -> str:
         if not isinstance(text, str) or not text.strip():
@@ -137,8 +137,6 @@ class PathRule:
         return "/".join(path_parts(text)[self.num_dropped :]) or text if self.num_dropped else text
 
     def remark(self) -> str:
-        if self.by_name:
-            return ", found by their names in the folders below"
         if self.num_dropped:
             if self.num_dropped == MAX_PATH:
                 return ", paths without their folders"
@@ -160,11 +158,10 @@ class KeyBuilder:
     """Builds keys from paths."""
 
     root: str  # URL of the folder that absolute paths must be below, with a '/' at its end
-    # Whether relative paths are rejected, because the root is only the common parent of absolute ones
-    absolute_only: bool = False
     # URL of the table's folder, with a '/' at its end: paths that begin with `../` start there; None to reject them
     table_folder: str | None = None
     prefixes: tuple[PathPrefix, ...] = ()  # replacements of the beginning of paths
+    place: str = ""  # folder below the root that relative paths start at
 
     def key(self, path: object) -> str:
         if isinstance(path, int) and not isinstance(path, bool):
@@ -176,15 +173,12 @@ class KeyBuilder:
         if len(path) > MAX_PATH:
             msg = f"the path {shown(path)} has {len(path):,} characters, more than {MAX_PATH:,}"
             raise BadRecord(BAD_PATH, msg)
-        if not self.absolute_only and not self.prefixes and PLAIN_PATH.fullmatch(path):
-            return path
+        if not self.prefixes and PLAIN_PATH.fullmatch(path):
+            return f"{self.place}/{path}" if self.place else path
         mapped = replace_prefix(path, self.prefixes)
         absolute = absolute_form(mapped)
         if self.table_folder and (resolved := _resolved(mapped, self.table_folder)):
             absolute = resolved
-        if absolute is None and self.absolute_only:
-            msg = f"the path {shown(path)} is relative, those of the first records are absolute; write it like them"
-            raise BadRecord(BAD_PATH, msg)
         if absolute is None:
             relative = mapped.replace("\\", "/")  # in tables made on Windows
             while relative.startswith("./"):
@@ -201,7 +195,7 @@ class KeyBuilder:
         if problem := relative_path_problem(relative):
             msg = f"the path {shown(path)} may not be followed: {problem}; write it relative to {self.root}"
             raise BadRecord(BAD_PATH, msg)
-        return relative
+        return join(self.place, relative) if absolute is None else relative
 
 
 def absolute_form(path: str) -> str | None:
@@ -223,10 +217,10 @@ def build_keys(
     first: Sequence[str],
     all_paths: Callable[[], Iterable[str]],
 ) -> tuple[Folder, KeyBuilder]:
-    """Return the folder that keys start at, and how keys are built.
+    """Return the folder that keys start at, and how keys are built; without a table's folder for absolute paths.
 
     Paths are of one kind if they are all relative, all local, or all in one bucket. The kind of most of the first paths
-    counts, and paths of another kind are rejected. Paths that begin with ``../`` are resolved from the table's folder,
+    counts. Paths that begin with ``../`` are resolved from the table's folder,
     and have to lead below the root, which is then the user's.
     """
     prefixes, start = parse_prefixes(options.path_prefix), root_of(table_folder)
@@ -254,7 +248,7 @@ def build_keys(
     of_kind = (absolute_form(path) or "" for path in mapped if _kind(path) == kind)
     shared = shared_folder(path for path in of_kind if "/../" not in path)  # others are rejected later
     folder = open_folder("/".join(shared) or "/")
-    return folder, KeyBuilder(root_of(folder), absolute_only=True, prefixes=prefixes)
+    return folder, KeyBuilder(root_of(folder), prefixes=prefixes)
 
 
 def _resolved(path: str, start: str) -> str | None:

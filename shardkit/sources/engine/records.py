@@ -49,7 +49,6 @@ class RecordDriver(Driver):
     class_names: tuple[str, ...] | None = None  # class names in label order; None if the files do not order them
 
     has_lines: ClassVar[bool] = True  # whether its rows have the number of their record
-    why_unnamed: ClassVar[str] = "that no annotation names"  # end of the phrase for images that no record names
 
     @property
     def object_fields(self) -> Sequence[pa.Field]:
@@ -154,7 +153,7 @@ class RecordDriver(Driver):
     def count_others(self, context: Context, below: Sequence[str], covered: Collection[str]) -> None:
         """Count the images in some folders and below them, except in covered ones, if they are part of SOURCE."""
         if self.is_whole:
-            others = count_unlisted_images(context.folder, self.why_unnamed, below=below, covered=covered)
+            others = count_unlisted_images(context.folder, "that no annotation names", below=below, covered=covered)
             for kind, count in others.items():
                 count_skipped(context.skipped, kind, count)
 

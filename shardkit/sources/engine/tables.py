@@ -17,7 +17,7 @@ from shardkit.sources.engine.drivers import Complete, Context, Driver
 from shardkit.sources.engine.facts import LEFT_OUT, Fact, OfPath, Values, once
 from shardkit.sources.engine.images import ImagePaths
 from shardkit.sources.engine.matching import ImageNames, Matching, Strip
-from shardkit.sources.engine.paths import KeyBuilder, absolute_form, replace_prefix, root_of
+from shardkit.sources.engine.paths import KeyBuilder, root_of
 from shardkit.sources.engine.table_names import described_images, values_of
 from shardkit.sources.formats.tables.records import TableFile, TablePart, in_order
 from shardkit.sources.formats.tables.text_files import TEXT_ENDINGS
@@ -25,7 +25,7 @@ from shardkit.sources.formats.tables.values import shown
 from shardkit.sources.listing import BadRecord, ListingRow, count_skipped
 from shardkit.sources.name_index import name_key
 from shardkit.sources.unlisted_images import NamedImages, SharedImages
-from shardkit.sources.walking import is_image, join, parent_of
+from shardkit.sources.walking import is_image, parent_of
 from shardkit.storage import Folder
 
 
@@ -132,14 +132,9 @@ class Tables:
     def _key_of(self, folder: Folder, table: TableFile) -> Callable[[object], str]:
         base = self.base_of(table)
         start = root_of(table.folder) + (f"{parent_of(table.path)}/" if "/" in table.path else "")
-        keys = KeyBuilder(root_of(folder), table_folder=start, prefixes=self.strip.prefixes)
-
-        def plain(value: object) -> str:
-            path = keys.key(value)
-            return path if not base or _is_absolute(replace_prefix(str(value), keys.prefixes)) else join(base, path)
-
+        keys = KeyBuilder(root_of(folder), table_folder=start, prefixes=self.strip.prefixes, place=base)
         if (self.matching.is_plain and not self.strip.of_names) or self.matching.match == "start":
-            return plain if base else keys.key
+            return keys.key
         below = base if self.matching.match in {"name", "stem"} else ""
         identity = f"{self.identity} {below}"
         names = once(folder, identity, lambda: ImageNames(self.images.paths(folder, below), self.matching))
@@ -149,13 +144,9 @@ class Tables:
             found: str | None = None
             if isinstance(text, str) and text.strip():
                 found = names.find(self.strip.of(text), base, where=table.url)
-            return plain(value) if found is None else found  # the check reports that it is missing
+            return keys.key(value) if found is None else found  # the check reports that it is missing
 
         return key
-
-
-def _is_absolute(path: str) -> bool:
-    return absolute_form(path) is not None or path.startswith("../")
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,7 +2,8 @@
 
 import math
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, BinaryIO, NamedTuple, Protocol, TypeAlias
@@ -14,6 +15,7 @@ from shardkit.reject_reasons import BAD_ANNOTATION, BAD_BOX
 from shardkit.sources.columns import MAX_OBJECTS
 from shardkit.sources.formats.shapes import Sides, is_finite, number
 from shardkit.sources.listing import RecordProblem, count_skipped
+from shardkit.storage import Folder
 
 Object = dict[str, Any]
 Size = tuple[int | None, int | None]
@@ -48,7 +50,9 @@ class ImageRecord:
     mask: str = ""  # path of the image's mask, as written; '' for none
     # The colours of the mask, as red + 256 * green + 65,536 * blue, with the class of each
     segments: list[tuple[int, str]] = field(default_factory=list)
-    is_skipped: bool = False  # whether the record says that nobody labelled the image
+    # Whether the record gives no example and is counted: as `left_out` says, else as one that nobody annotated
+    is_skipped: bool = False
+    may_lack_image: bool = False  # whether the record is counted, not rejected, if its image is not there
 
     def add_line_problem(self, line: int, what: str) -> None:
         self.problems.append(RecordProblem(f"line {line}", BAD_ANNOTATION, what))
@@ -115,14 +119,16 @@ def encodable(text: str) -> str:
 
 
 Options: TypeAlias = Mapping[str, str]  # of a reading's `Annotation`
-ROOT = "root"  # the option that opening adds: URL of the folder that images' paths start at, for absolute ones
+# Options that opening adds: URL of the folder that images' paths start at, for absolute ones; path of the file with the
+# names of classes, '' for none; and which slice of the file's images is read, as "0 4" for the first of four.
+ROOT, CLASS_FILE, SLICE = "root", "class_file", "slice"
 
 
 class Format(Protocol):
     """A format: a value of its module, which is pickled by name.
 
     A file that cannot be parsed raises DataError. A bad record says why, and the bad objects of an image are problems
-    of its record. A record without image has problems only.
+    of its record. A record without image has problems only. `file` is what `open` gives, for most formats a BinaryIO.
     """
 
     name: str
@@ -132,26 +138,51 @@ class Format(Protocol):
     names_are_below: bool = False  # whether names of images never lead above the folder that they start at
     object_fields: tuple[pa.Field, ...] = ()
     settings: frozenset[str] = frozenset()
+    slice_bytes: int = 0  # size of a slice, if a larger file is read once for each slice of its images; 0 if it is not
 
     def sniff(self, head: bytes) -> bool:
         """Return whether a file is of this format, by its beginning."""
         return False
 
-    def records(self, file: BinaryIO, name: str, options: Options) -> Iterator[ImageRecord]:
+    def open(self, folder: Folder, path: str) -> AbstractContextManager[Any]:
+        """Return a file as `records` takes it."""
+        opened: AbstractContextManager[BinaryIO] = folder.open(path)
+        return opened
+
+    def completed(self, folder: Folder, path: str, options: Options) -> Options:
+        """Return options with what only the file tells."""
+        return options
+
+    def fields(self, options: Options) -> Sequence[pa.Field]:
+        """Return the further fields of objects."""
+        return self.object_fields
+
+    def describe(self, options: Options) -> str:
+        """Return a phrase for the user that says how a file is read, and begins with a separator; '' for nothing."""
+        return f", {options['form']}" if "form" in options else ""
+
+    def records(self, file: Any, name: str, options: Options) -> Iterator[ImageRecord]:
         """Yield what a file says about its images, in the file's order; `name` is the file in messages."""
 
-    def tables(self, file: BinaryIO, name: str, options: Options, rows: int) -> Iterator[RecordTable]:
+    def joined(self, file: Any, name: str, options: Options, key_of: Callable[[str], str]) -> Iterator[ImageRecord]:
+        """Yield the records; if they have several rows each, joined by the key of the image that these name.
+
+        `key_of` raises BadRecord.
+        """
+        return self.records(file, name, options)
+
+    def tables(self, file: Any, name: str, options: Options, rows: int) -> Iterator[RecordTable]:
         """Yield the records of a file in tables of so many, their objects as columns, if the format has columns.
 
         Objects as dicts take ten times as long to list, which counts in files of millions.
         """
         return iter(())
 
-    def names(self, file: BinaryIO, name: str, options: Options) -> Iterator[str]:
+    def names(self, file: Any, name: str, options: Options) -> Iterator[str]:
         """Yield the names of the images, as written: the cheap pass."""
         return (record.image for record in self.records(file, name, options) if record.image)
 
-    def masks(self, file: BinaryIO, name: str, options: Options) -> Iterator[str]:
+    def masks(self, file: Any, name: str, options: Options) -> Iterator[str]:
         """Yield the paths of the masks, as written, if records have masks in place of objects."""
         return iter(())
 
@@ -159,7 +190,7 @@ class Format(Protocol):
     def gives_masks(self) -> bool:
         return type(self).masks is not Format.masks
 
-    def classes(self, file: BinaryIO, name: str, options: Options) -> Mapping[int, str]:
+    def classes(self, file: Any, name: str, options: Options) -> Mapping[int, str]:
         """Return the names of classes by the numbers that give their order; {} if the file does not order them."""
         return {}
 

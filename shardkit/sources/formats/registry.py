@@ -1,6 +1,7 @@
 """All formats by the names that readings give them."""
 
 from shardkit.sources.formats.box_lines import DOTA, ICDAR, KITTI, VISDRONE, WIDER_FACE, WIDER_PERSON
+from shardkit.sources.formats.box_tables.records import BOX_TABLES
 from shardkit.sources.formats.coco.records import COCO, PANOPTIC
 from shardkit.sources.formats.format import Format, ImageFormat
 from shardkit.sources.formats.image_json import BDD_IMAGE, DARWIN, DEEP_FASHION, FUNSD, LABELME, SUPERVISELY
@@ -10,7 +11,7 @@ from shardkit.sources.formats.xml_files import CVAT, VOC
 from shardkit.sources.formats.yolo import YOLO
 
 # A file of these has many images, one of the others is about one.
-_OF_MANY: tuple[Format, ...] = (COCO, PANOPTIC, CVAT, LABEL_STUDIO, BOX_JSON, WIDER_FACE)
+_OF_MANY: tuple[Format, ...] = (COCO, PANOPTIC, CVAT, LABEL_STUDIO, BOX_JSON, WIDER_FACE, BOX_TABLES)
 FORMATS = {one.name: one for one in _OF_MANY}
 IMAGE_FORMATS: dict[str, ImageFormat] = {
     one.name: one
@@ -19,17 +20,11 @@ IMAGE_FORMATS: dict[str, ImageFormat] = {
         *(SUPERVISELY, BDD_IMAGE, FUNSD, DEEP_FASHION, DARWIN),
     )
 }
-BOX_TABLE = "box-table"  # a row for each box: many files, all joined by image
-_OF_BOX_TABLES = frozenset(
-    {"unit", "each", "one_class", "image", "label", "split", "x", "y", "size", "form", "kind", "drop", "ending"}
-)
-NAMES = (*FORMATS, *IMAGE_FORMATS, BOX_TABLE)
+NAMES = (*FORMATS, *IMAGE_FORMATS)
 
 
 def settings_of(name: str) -> frozenset[str]:
     """Return the names of the options that files of a format may have in a reading."""
     if name in IMAGE_FORMATS:
         return IMAGE_FORMATS[name].settings | {"splits", "field", "boxed"}
-    if name in FORMATS:
-        return FORMATS[name].settings | {"drop", "ending", "splits", "field"}
-    return _OF_BOX_TABLES
+    return FORMATS[name].settings | {"drop", "ending", "splits", "field"}

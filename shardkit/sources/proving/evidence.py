@@ -15,7 +15,7 @@ from shardkit.archives.mounted_folder import MountedFolder
 from shardkit.sources.columns import ANNOTATED_HEIGHT, ANNOTATED_WIDTH, FEATURE_PREFIX, LISTING_SCHEMA, OBJECTS
 from shardkit.sources.engine.accounting import Accounting
 from shardkit.sources.filtered_folder import FilteredFolder
-from shardkit.sources.formats.registry import BOX_TABLE
+from shardkit.sources.formats.box_tables.records import BOX_TABLES
 from shardkit.sources.listing import Listing, Source
 from shardkit.sources.options import Opening, SourceOptions
 from shardkit.sources.readings.values import Column, PathPart, Reading, files_of
@@ -161,7 +161,7 @@ class Evidence:
     def has_no_header(self) -> bool:
         """Whether boxes come from a table that does not name its columns."""
         boxes = self.reading.boxes
-        if boxes is None or boxes.format != BOX_TABLE or "*" in (path := boxes.files[0]):
+        if boxes is None or boxes.format != BOX_TABLES.name or "*" in (path := boxes.files[0]):
             return False
         head = read_head(self.tree, path) or b""
         return boxes.options.get("image", "").encode() not in head.partition(b"\n")[0]

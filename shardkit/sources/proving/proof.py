@@ -11,7 +11,8 @@ from shardkit.naming import counted, first_of, printable, split_of_folder
 from shardkit.reject_reasons import NO_LABEL
 from shardkit.sources.claim import Claim
 from shardkit.sources.engine.file_groups import files_of_globs
-from shardkit.sources.formats.registry import BOX_TABLE, FORMATS, IMAGE_FORMATS
+from shardkit.sources.formats.box_tables.records import BOX_TABLES
+from shardkit.sources.formats.registry import FORMATS, IMAGE_FORMATS
 from shardkit.sources.formats.xml_files import CVAT, TAGS
 from shardkit.sources.known.finding import find_known
 from shardkit.sources.listing import NEGATIVES
@@ -87,7 +88,7 @@ def _liberties(found: Evidence) -> Iterator[str]:
     if odd and found.options.split_column is None:
         yield f"{first_of([*map(printable, odd)], 3)} {'is no usual split' if len(odd) == 1 else 'are no usual splits'}"
     if any(
-        isinstance(one, Annotation) and one.format == BOX_TABLE and "label" not in one.options
+        isinstance(one, Annotation) and one.format == BOX_TABLES.name and "label" not in one.options
         for _, one in found.reading.facts()
     ):
         yield "its boxes have no class"

@@ -9,6 +9,8 @@ import pytest
 
 from shardkit.errors import CallError, DataError, UnknownNameError
 from shardkit.sources.formats.box_tables.columns import is_box_table
+from shardkit.sources.formats.box_tables.records import BOX_TABLES
+from shardkit.sources.formats.column_names import DISCARDED
 from shardkit.sources.recognising.detection.box_tables import holds_boxes
 from shardkit.storage import open_folder
 from shardkit.testing import listed, opened, read_source, write_tree
@@ -44,7 +46,7 @@ def test_rows_of_one_image_are_one_example(tmp_path):
         (80, 60, 3),
     ]
     assert [one["name"] for one in found.rows[0]["objects"]] == ["line 2", "line 4"]
-    assert "boxes in pixels, classes of 'class'" in source.describe()
+    assert "(in pixels, classes of 'class')" in source.describe()
     assert "layout='table'" in source.describe()
 
 
@@ -66,12 +68,44 @@ def test_slices_of_a_large_table_have_every_image_once(tmp_path, monkeypatch):
     lines = [f"{i % 50:02}.jpg,9,9,cat,{i % 5},1,{i % 5 + 2},3" for i in range(500)]
     root = tree(tmp_path / "s", {"boxes.csv": text(HEADER, *lines)}, [f"{i:02}.jpg" for i in range(50)])
     whole = read_source(root / "boxes.csv")
-    monkeypatch.setattr("shardkit.sources.engine.box_tables._SLICE_BYTES", 2000)
+    monkeypatch.setattr(type(BOX_TABLES), "slice_bytes", 2000)
     source = opened(root / "boxes.csv")
     assert len(source.parts()) > 5
     found = listed(source)
     assert found.boxes == whole.boxes
     assert len(found.rows) == 50
+
+
+def test_an_image_that_rows_write_differently_is_one_example(tmp_path):
+    rows = (ROWS[0], ROWS[1], rf".\{ROWS[2]}", "./a.jpg,80,60,dog,5,6,7,9")
+    found = read_source(tree(tmp_path / "s", {"boxes.csv": text(HEADER, *rows)}) / "boxes.csv")
+    assert found.boxes == BOXES | {"a.jpg": [*BOXES["a.jpg"], ("dog", 6, 5, 9, 7)]}
+    assert (found.problems, found.skipped) == ([], {})
+    rows = [f"/{place}/{row}" for place, row in zip(("home/me", "home/me", "old"), ROWS, strict=True)]
+    found = read_source(tree(tmp_path / "of_computers", {"boxes.csv": text(HEADER, *rows)}))
+    assert (found.boxes, found.problems) == (BOXES, [])
+
+
+def test_an_image_whose_rows_are_all_discarded_is_left_out(tmp_path):
+    lines = ("image,label,x1,y1,x2,y2,split", "a.jpg,cat,1,2,3,4,DISCARD", "a.jpg,cat,1,2,3,5,train")
+    others = ("b.jpg,cat,1,2,3,5,discard", "b.jpg,cat,1,2,3,5,discard")
+    found = read_source(tree(tmp_path / "s", {"boxes.csv": text(*lines, *others)}) / "boxes.csv")
+    assert found.boxes == {"a.jpg": [("cat", 2, 1, 5, 3)]}
+    assert [row["split"] for row in found.rows] == ["train"]
+    assert (found.problems, found.skipped) == ([], {DISCARDED: 3})
+
+
+def test_slices_of_a_table_of_open_images_count_each_missing_image_once(tmp_path, monkeypatch):
+    rows = [f"{i:016x},xclick,/m/0284d,1,0.5,0.75,0.25,1,0,0,1,0,0" for i in range(90)]
+    images = [f"train/{i:016x}.jpg" for i in range(0, 100, 2)]
+    root = tree(tmp_path / "s", {"train-annotations-bbox.csv": text(OPEN_IMAGES, *rows)}, images)
+    monkeypatch.setattr(type(BOX_TABLES), "slice_bytes", 1000)
+    source = opened(root)
+    assert len(source.parts()) > 5
+    found = listed(source)
+    assert found.boxes.keys() == {*images[:45]}
+    assert found.problems == [(image, "no_label") for image in images[45:]]
+    assert found.skipped == {"images of train-annotations-bbox.csv that are not there": 45}
 
 
 # name: header and rows, and whether boxes are fractions
@@ -195,7 +229,7 @@ def test_tables_of_splits_are_read_together_and_the_whole_is_left_out(tmp_path):
     assert splits == {("images/a.jpg", "train"), ("images/b.jpg", "test"), ("images/c.jpg", None)}
     assert found.problems == [("images/c.jpg", "no_label")]
     assert source.describe().endswith("left out raccoon_labels.csv")
-    assert found.skipped == {"image in more/ that no table names": 1}
+    assert found.skipped == {"image in more/ that no annotation names": 1}
 
 
 # name: a row, and the key and reason of the problem
@@ -220,6 +254,13 @@ def test_a_bad_row_is_reported_and_the_others_stay(row, key, reason, tmp_path):
     assert found.problems == [(key, reason)]
     assert "b.jpg" in found.boxes
     assert ("a.jpg" in found.boxes) == (key != "a.jpg")
+
+
+def test_each_row_whose_path_is_bad_is_reported(tmp_path):
+    rows = ["../../a.jpg,80,60,cat,1,2,3,4", "../../a.jpg,80,60,cat,1,2,3,5", ",80,60,cat,1,2,3,4"]
+    found = read_source(tree(tmp_path / "s", {"boxes.csv": text(HEADER, *ROWS, *rows)}) / "boxes.csv")
+    assert found.problems == [(f"boxes.csv, line {line}", "bad_path") for line in (5, 6, 7)]
+    assert found.boxes == BOXES
 
 
 def test_an_image_in_two_splits_is_rejected(tmp_path):
@@ -280,7 +321,7 @@ def test_columns_may_be_named_by_the_user(tmp_path):
     root = tree(tmp_path / "s", {"boxes.csv": text("picture,kind,xmin,ymin,xmax,ymax", "a.jpg,cat,1,2,30,40")})
     source = opened(root / "boxes.csv", layout="box-table", image_column="picture", label_columns=("kind",))
     assert listed(source).boxes == {"a.jpg": [("cat", 2, 1, 40, 30)]}
-    with pytest.raises(UnknownNameError, match="there is no column 'nothing'; there are 'picture'"):
+    with pytest.raises(UnknownNameError, match="there is no column 'nothing'; its columns are 'picture'"):
         opened(root / "boxes.csv", layout="box-table", image_column="picture", label_columns=("nothing",))
 
 

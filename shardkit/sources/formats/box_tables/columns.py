@@ -1,24 +1,25 @@
 """Decide what the columns of a table of boxes mean, from a header or from the first record of a table without one.
 
 The tables are those of TensorFlow's and Roboflow's object detection CSV, AutoML, Open Images, keras-retinanet,
-make-sense, and of Kaggle's competitions. Names are compared without case, blanks, '_' and '-'.
+make-sense, and of Kaggle's competitions. Names are compared without case, blanks, '_' and '-'. What they mean is said
+in the options of a reading, by the names of columns.
 """
 
 import json
 import posixpath
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum
 
 from shardkit.errors import CallError, DataError, UnknownNameError
 from shardkit.naming import IMAGE_ENDINGS
 from shardkit.sources.formats.column_names import is_split
-from shardkit.sources.formats.format import NUMBER
+from shardkit.sources.formats.format import NUMBER, Options
 from shardkit.sources.formats.tables.csv_files import CsvFile, split_records
-from shardkit.sources.formats.tables.csv_opening import open_csv
+from shardkit.sources.formats.tables.csv_opening import delimiter_of, open_csv
 from shardkit.sources.formats.tables.lines import read_lines
-from shardkit.sources.formats.tables.opening import open_table_file
+from shardkit.sources.formats.tables.opening import column_index, open_table_file
 from shardkit.sources.formats.tables.records import TableFile
 from shardkit.sources.formats.tables.text_files import TextFile
 from shardkit.sources.options import SourceOptions
@@ -26,6 +27,8 @@ from shardkit.sources.walking import ending, file_or_folder
 from shardkit.storage import Folder
 
 TEXT = (".csv", ".tsv", ".txt")
+FRACTIONS, PIXELS = "fractions", "pixels"  # the option `unit`
+OPEN_IMAGES = "open images"  # the option `kind`
 _BLANKS = " "
 
 
@@ -48,18 +51,43 @@ class BoxColumns:
     image: int
     xs: tuple[int, ...]  # coordinates of the box; one column of four numbers is in `xs` alone
     ys: tuple[int, ...]
-    form: BoxForm = BoxForm.CORNERS
-    label: int | None = None
-    split: int | None = None
-    size: tuple[int, int] | None = None  # width and height of the image in pixels; None for none
-    flags: tuple[tuple[str, int], ...] = ()  # Open Images' flags by name
-    is_open_images: bool = False  # whether the columns are those of Open Images
-    usual_form: BoxForm | None = None  # what a list is if its values do not tell; None if nobody says
+    form: BoxForm
+    label: int | None
+    split: int | None
+    size: tuple[int, ...]  # width and height of the image in pixels; () for none
+    flags: tuple[tuple[str, int], ...]  # Open Images' flags by name
+    is_fraction: bool  # whether coordinates are fractions of the image's sides
 
-    @property
-    def is_fraction(self) -> bool | None:
-        """Whether coordinates are fractions of the image's sides; None if only the values tell."""
-        return True if self.is_open_images or self.form is BoxForm.OUTLINE else None
+    @classmethod
+    def of(cls, file: TableFile, options: Options) -> "BoxColumns":
+        """Return the columns that the options of a reading name."""
+
+        def one(role: str) -> int | None:
+            return column_index(file, options[role]) if role in options else None
+
+        def several(role: str) -> tuple[int, ...]:
+            return tuple(column_index(file, name) for name in json.loads(options.get(role, "[]")))
+
+        try:
+            return cls(
+                image=column_index(file, options["image"]),
+                xs=several("x"),
+                ys=several("y"),
+                form=BoxForm(options["form"]),
+                label=one("label"),
+                split=one("split"),
+                size=several("size"),
+                flags=tuple((name, column_index(file, of)) for name, of in flags_of(options).items()),
+                is_fraction=options.get("unit") == FRACTIONS,
+            )
+        except UnknownNameError:
+            raise
+        except (KeyError, TypeError, ValueError):
+            msg = (
+                f"{file.url}: image, x, y, size and form of the reading do not say its columns; leave form out to find "
+                "them"
+            )
+            raise CallError(msg) from None
 
 
 # Names of xmin, ymin, xmax, ymax.
@@ -93,15 +121,18 @@ _LISTS = ("bbox", "boundingbox")  # "[834.0, 222.0, 56.0, 36.0]"
 _UDACITY = ("xmin", "xmax", "ymin", "ymax", "frame", "label", "previewurl")
 # All columns of Kaggle's "Global Wheat Detection", whose page says that the list is [xmin, ymin, width, height].
 _WHEAT = {"imageid", "width", "height", "bbox", "source"}
-_IMAGE = (
-    *("image", "imagepath", "imageuri", "filename", "filepath", "path", "file", "img", "imagename", "imgname", "fname"),
-    *("imageid", "imgid", "imagefilename", "patientid", "id", "frame"),
-)
-_LABEL = (
-    *("classname", "labelname", "categoryname", "displayname", "class", "label", "category", "name", "target"),
-    *("species", "classid", "labelid", "categoryid", "annotationtag"),
-)
-_SPLIT = ("split", "mluse", "set", "partition", "subset")
+# The usual names of columns, by the options that name them.
+_USUAL = {
+    "image": (
+        *("image", "imagepath", "imageuri", "filename", "filepath", "path", "file", "img", "imagename", "imgname"),
+        *("fname", "imageid", "imgid", "imagefilename", "patientid", "id", "frame"),
+    ),
+    "label": (
+        *("classname", "labelname", "categoryname", "displayname", "class", "label", "category", "name", "target"),
+        *("species", "classid", "labelid", "categoryid", "annotationtag"),
+    ),
+    "split": ("split", "mluse", "set", "partition", "subset"),
+}
 _IMAGE_SIZES = (("width", "height"), ("imagewidth", "imageheight"), ("imgwidth", "imgheight"))
 _OPEN_IMAGES = {"imageid", "labelname", "xmin", "xmax", "ymin", "ymax"}
 _FLAGS = ("is_depiction", "is_group_of", "is_inside", "is_occluded", "is_truncated")
@@ -120,7 +151,7 @@ _HEADERLESS = (
 
 def is_box_table(names: Sequence[str]) -> bool:
     """Return whether a table has one row per box."""
-    return columns_without_header(names) is not None or _by_names(names) is not None
+    return columns_without_header(names) is not None or _by_names(names, {}) is not None
 
 
 def columns_without_header(fields: Sequence[str]) -> tuple[str, ...] | None:
@@ -139,116 +170,72 @@ def _fits(field: str, kind: str) -> bool:
     return kind == "l" or not field.strip() or is_split(field)
 
 
-def find_columns(url: str, names: Sequence[str], options: SourceOptions) -> BoxColumns:
-    """Return what the columns of a table mean."""
-    columns = _by_names(names, options)
-    for name in (options.image_column, *options.label_columns, options.split_column):
-        if name and name not in names:
-            msg = f"{url}: there is no column {name!r}; there are {', '.join(map(repr, names))}"
-            raise UnknownNameError(msg)
-    if columns is None:
-        msg = (
-            f"{url}: a table of boxes needs a column of images and the columns xmin, ymin, xmax, ymax (or x, y, width, "
-            f"height); found {', '.join(map(repr, names))}; rename its columns"
-        )
-        raise DataError(msg)
-    return columns
+def find_columns(file: TableFile, given: Options) -> dict[str, str]:
+    """Return the options that say what the columns of a table mean, with those that are given."""
+    for role in _USUAL.keys() & given.keys():
+        column_index(file, given[role])
+    if found := _by_names(file.columns, given):
+        return found
+    msg = (
+        f"{file.url}: a table of boxes needs a column of images and the columns xmin, ymin, xmax, ymax (or x, y, "
+        f"width, height); found {', '.join(map(repr, file.columns))}; rename its columns"
+    )
+    raise DataError(msg)
 
 
-def _by_names(names: Sequence[str], options: SourceOptions | None = None) -> BoxColumns | None:
+def _by_names(names: Sequence[str], given: Options) -> dict[str, str] | None:
     at = _plain(names)
     form, sides = _box(at)
     if (*at,) == _UDACITY:
-        sides = (0, 1, 2, 3)
-    image = _first(at, _IMAGE)
-    label, split = _first(at, _LABEL), _first(at, _SPLIT)
-    if options is not None:
-        image = names.index(options.image_column) if options.image_column in names else image
-        label = next((names.index(name) for name in options.label_columns if name in names), label)
-        split = names.index(options.split_column) if options.split_column in names else split
-    if image is None or not sides:
+        sides = tuple(names[:4])
+    roles = {role: given.get(role) or _first(at, usual) for role, usual in _USUAL.items()}
+    if roles["image"] is None or not sides:
         return None
-    xs, ys = (sides, ()) if form is BoxForm.LIST else (sides[::2], sides[1::2])
-    used = {*sides, image, label}
-    size = next(
-        ((at[w], at[h]) for w, h in _IMAGE_SIZES if w in at and h in at and not {at[w], at[h]} & used),
-        None,
-    )
-    is_open_images = at.keys() >= _OPEN_IMAGES
-    return BoxColumns(
-        image=image,
-        xs=xs,
-        ys=ys,
-        form=form,
-        label=label,
-        split=split,
-        size=size,
-        flags=_flags(at) if is_open_images else (),
-        is_open_images=is_open_images,
-        usual_form=BoxForm.LIST_OF_SIZE if at.keys() == _WHEAT else None,
-    )
+    used = {*sides, roles["image"], roles["label"]}
+    sizes = ((at[w], at[h]) for w, h in _IMAGE_SIZES if w in at and h in at)
+    several: dict[str, Sequence[str]] = {
+        "x": sides if form is BoxForm.LIST else sides[::2],
+        "y": () if form is BoxForm.LIST else sides[1::2],
+        "size": next((one for one in sizes if not used.intersection(one)), ()),
+    }
+    return {
+        **given,
+        **{role: name for role, name in roles.items() if name is not None},
+        **{role: json.dumps(some) for role, some in several.items() if some},
+        "form": form.value,
+        **({"kind": OPEN_IMAGES} if at.keys() >= _OPEN_IMAGES else {}),
+    }
 
 
-def _plain(names: Sequence[str]) -> dict[str, int]:
-    at: dict[str, int] = {}
-    for i, name in enumerate(names):
-        at.setdefault(re.sub(r"[\s_-]", "", name).lower(), i)
+def usual_form(names: Sequence[str]) -> BoxForm | None:
+    """Return what a list of four numbers is if its values do not tell; None if nobody says."""
+    return BoxForm.LIST_OF_SIZE if _plain(names).keys() == _WHEAT else None
+
+
+def flags_in(names: Sequence[str]) -> str:
+    """Return the columns of the flags that a table of Open Images has, as the option that names them."""
+    at = _plain(names)
+    return json.dumps({name: at[of] for name in _FLAGS if (of := name.replace("_", "")) in at})
+
+
+def flags_of(options: Options) -> dict[str, str]:
+    """Return the columns of flags that the options of a reading name."""
+    return dict(json.loads(options.get("flags", "{}")))
+
+
+def _plain(names: Iterable[str]) -> dict[str, str]:
+    """Return names by what is compared of them, the first of equal ones."""
+    at: dict[str, str] = {}
+    for name in names:
+        at.setdefault(re.sub(r"[\s_-]", "", name).lower(), name)
     return at
 
 
-def _flags(at: Mapping[str, int]) -> tuple[tuple[str, int], ...]:
-    return tuple((name, at[name.replace("_", "")]) for name in _FLAGS if name.replace("_", "") in at)
-
-
-def options_of(columns: BoxColumns, names: Sequence[str]) -> dict[str, str]:
-    """Return what columns mean as the settings of a reading."""
-    given = {"image": columns.image, "label": columns.label, "split": columns.split}
-    options = {role: names[i] for role, i in given.items() if i is not None}
-    several = {"x": columns.xs, "y": columns.ys, "size": columns.size or ()}
-    options |= {role: json.dumps([names[i] for i in some]) for role, some in several.items() if some}
-    return {**options, "form": columns.form.value, **({"kind": "open images"} if columns.is_open_images else {})}
-
-
-def columns_of(url: str, names: Sequence[str], options: Mapping[str, str]) -> BoxColumns:
-    """Return the columns that the settings of a reading name."""
-
-    def at(name: str) -> int:
-        if name not in names:
-            msg = f"{url}: there is no column {name!r}; there are {', '.join(map(repr, names))}"
-            raise UnknownNameError(msg)
-        return names.index(name)
-
-    def several(role: str) -> tuple[int, ...]:
-        return tuple(map(at, json.loads(options.get(role, "[]"))))
-
-    try:
-        image, form = at(options["image"]), BoxForm(options["form"])
-        xs, ys, size = several("x"), several("y"), several("size")
-    except UnknownNameError:
-        raise
-    except (KeyError, TypeError, ValueError):
-        msg = f"{url}: image, x, y, size and form of the reading do not say its columns; leave form out to find them"
-        raise CallError(msg) from None
-    is_open_images = "kind" in options
-    return BoxColumns(
-        image,
-        xs,
-        ys,
-        form,
-        at(options["label"]) if "label" in options else None,
-        at(options["split"]) if "split" in options else None,
-        (size[0], size[1]) if size else None,
-        _flags(_plain(names)) if is_open_images else (),
-        is_open_images,
-    )
-
-
-def _box(at: dict[str, int]) -> tuple[BoxForm, tuple[int, ...]]:
+def _box(at: Mapping[str, str]) -> tuple[BoxForm, tuple[str, ...]]:
     """Return the form of the boxes and their columns, x before y; () if there are none."""
-    vertices = [name.replace(" ", "") for name in _VERTICES]
-    if all(name in at for name in vertices):
-        return BoxForm.OUTLINE, tuple(at[name] for name in vertices)
-    for form, sets in ((BoxForm.CORNERS, _CORNERS), (BoxForm.CENTRE, _CENTRES), (BoxForm.SIZE, _SIZES)):
+    vertices = tuple(name.replace(" ", "") for name in _VERTICES)
+    of_forms = ((BoxForm.OUTLINE, (vertices,)), (BoxForm.CORNERS, _CORNERS), (BoxForm.CENTRE, _CENTRES))
+    for form, sets in (*of_forms, (BoxForm.SIZE, _SIZES)):
         for sides in sets:
             if all(side in at for side in sides):
                 return form, tuple(at[side] for side in sides)
@@ -256,11 +243,11 @@ def _box(at: dict[str, int]) -> tuple[BoxForm, tuple[int, ...]]:
     return BoxForm.LIST, () if in_list is None else (in_list,)
 
 
-def _first(at: dict[str, int], usual: Sequence[str]) -> int | None:
+def _first(at: Mapping[str, str], usual: Sequence[str]) -> str | None:
     return next((at[name] for name in usual if name in at), None)
 
 
-def open_box_file(folder: Folder, path: str, options: SourceOptions) -> TableFile:
+def open_box_file(folder: Folder, path: str) -> TableFile:
     """Open a table of boxes, with a header or in a known form without one."""
     kind = posixpath.splitext(path)[1].lower()
     if kind in TEXT and file_or_folder(folder, path) is not None:
@@ -272,19 +259,15 @@ def open_box_file(folder: Folder, path: str, options: SourceOptions) -> TableFil
                 return TextFile(folder, path, tuple(fields), delimiter, num_skipped=1, spaced=False, has_header=True)
             # Every name of the header is known to be one: a class called a.jpg is no sign of a record.
             return open_csv(folder, path, tabs=kind == ".tsv", known=frozenset(name.strip().lower() for name in fields))
-    return open_table_file(folder, path, options)
+    return open_table_file(folder, path, SourceOptions())
 
 
 def first_fields(folder: Folder, path: str) -> tuple[Sequence[str], str]:
     """Return the fields of the first line of a text table, and its delimiter."""
-    lines = read_lines(folder, path)
-    first = next((line for line in lines if line.text.strip() and not line.problem), None)
-    if first is None:
+    lines = (line for line in read_lines(folder, path) if line.text.strip() and not line.problem)
+    if (first := next(lines, None)) is None:
         return (), ","
-    found: tuple[Sequence[str], str] = (), ","
-    for delimiter in (",", "\t", ";", "|"):
-        record = next(split_records(iter([first]), delimiter, spaced=False), None)
-        if record is not None and record.problem is None and len(record.values) > len(found[0]):
-            found = [str(value).strip() for value in record.values], delimiter
-    words = first.text.split()
-    return (words, _BLANKS) if path.lower().endswith(".txt") and len(words) > len(found[0]) else found
+    delimiter, words = delimiter_of(first.text), first.text.split()
+    record = next(split_records(iter([first]), delimiter, spaced=False), None)
+    fields = [] if record is None else [str(value).strip() for value in record.values]
+    return (words, _BLANKS) if path.lower().endswith(".txt") and len(words) > len(fields) else (fields, delimiter)

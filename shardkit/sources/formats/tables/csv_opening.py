@@ -52,7 +52,7 @@ def open_csv(folder: Folder, path: str, *, tabs: bool, known: frozenset[str]) ->
         first, *others = others or [first]
         delimiter = declared[1]
     else:
-        delimiter = "\t" if tabs and "\t" in first.text else _delimiter(first.text)
+        delimiter = "\t" if tabs and "\t" in first.text else delimiter_of(first.text)
         by_blanks = None if num_titles or _width(first.text, delimiter) > 1 else open_by_blanks(folder, path, known)
         if by_blanks is not None:
             return by_blanks
@@ -76,14 +76,15 @@ def open_csv(folder: Folder, path: str, *, tabs: bool, known: frozenset[str]) ->
     return file if delimiter == "," else replace(file, decimals=_decimals(file))
 
 
-def _delimiter(text: str) -> str:
+def delimiter_of(text: str) -> str:
+    """Return the delimiter by which a line has most fields."""
     return max(_DELIMITERS, key=lambda one: _width(text, one))
 
 
 def _num_titles(lines: Sequence[Line], known: frozenset[str]) -> int:
     """Return the number of first lines of a single field, or comments, above a line with usual names of columns."""
     for at, line in enumerate(lines[: _MAX_TITLES + 1]):
-        delimiter = _delimiter(line.text)
+        delimiter = delimiter_of(line.text)
         names = [name.strip() for name in line.text.split(delimiter)]
         is_comment = line.text.lstrip().startswith("#")
         if not is_comment and sum(map(bool, names)) > 1 and any(plain(name.strip('"')) in known for name in names):

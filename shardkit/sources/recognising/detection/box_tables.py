@@ -18,27 +18,31 @@ from shardkit.naming import printable, split_of_folder
 from shardkit.options.call import Change
 from shardkit.options.words import named
 from shardkit.refusals import RefusalError
-from shardkit.sources.engine.box_tables import decided, options_of_table, options_of_tables
-from shardkit.sources.engine.opening import open_reading
+from shardkit.sources.engine.annotation_opening import options_of_reading
 from shardkit.sources.formats.box_tables.columns import (
+    OPEN_IMAGES,
     TEXT,
     columns_without_header,
-    find_columns,
     first_fields,
     is_box_table,
     open_box_file,
 )
-from shardkit.sources.formats.registry import BOX_TABLE
+from shardkit.sources.formats.box_tables.records import BOX_TABLES
 from shardkit.sources.formats.tables.lines import read_lines
-from shardkit.sources.formats.tables.opening import open_table_file
+from shardkit.sources.formats.tables.opening import column_index, open_table_file
 from shardkit.sources.formats.tables.records import PREFIX_RECORDS
 from shardkit.sources.listing import Source
 from shardkit.sources.options import Opening, SourceOptions
-from shardkit.sources.readings.values import Annotation, Images, Listed, Reading
 from shardkit.sources.recognising.claims.searching import candidates
 from shardkit.sources.recognising.class_names import find_class_names
 from shardkit.sources.recognising.detection.image_paths import split_of
-from shardkit.sources.recognising.detection.of_many_images import FoundFile, locate, refuse_other_export
+from shardkit.sources.recognising.detection.of_many_images import (
+    FoundFile,
+    locate,
+    open_found_files,
+    options_of_paths,
+    refuse_other_export,
+)
 from shardkit.sources.walking import file_or_folder, files_in, join, parent_of
 from shardkit.storage import Folder
 
@@ -115,31 +119,15 @@ def open_box_tables(opening: Opening) -> Source:
     remark = f"; left out {left_out}" if left_out else ""
     remark += f"; to read one class per image instead, add {named('layout', 'table')}" if file is not None else ""
     opened = [_open_table(opening, path) for path in paths]
-    root, names, first = opened[0][0], opened[0][2], opened[0][1]
+    root, _, names = opened[0]
     tables = [table for _, table, _ in opened]
     if len(tables) > 1 and not any("label" in table.options for table in tables):
         tables = _with_classes_of_folders(folder, tables)
-    splits = {table.path: table.split for table in tables if table.split is not None}
-    if splits == {first.path: "train"} and len(tables) == 1:  # the only table is often called so: splits can divide it
-        splits = {}
-    by_name = any(table.paths.by_name for table in tables)
-    bases = {table.path: table.paths.place for table in tables if table.paths.place != first.paths.place}
-    origin = Annotation(
-        BOX_TABLE,
-        tuple(table.path for table in tables),
-        "" if by_name else first.paths.place,
-        {} if by_name else bases,
-        "end" if by_name else "path",
-        names=names,
-        options=options_of_tables([table.options for table in tables]),
-    )
-    reading = Reading(
-        images=Images("" if root.url == folder.url else root.url, unnamed="near"),
-        split=origin if any(table.gives_splits for table in tables) else Listed(splits) if splits else None,
-        boxes=origin,
-        without_annotation=opening.options.without_annotation or "reject",
-    )
-    return open_reading(opening, reading, name=LAYOUTS["box-table"].title, is_strict=False, remark=remark)
+    # The only table is often called train: then splits can divide it.
+    if any(table.gives_splits for table in tables) or [table.split for table in tables] == ["train"]:
+        tables = [replace(table, split=None) for table in tables]
+    options, title = options_of_reading([table.options for table in tables]), LAYOUTS["box-table"].title
+    return open_found_files(opening, root, BOX_TABLES.name, title, tables, options, remark, names)
 
 
 def _with_classes_of_folders(folder: Folder, tables: list[FoundFile]) -> list[FoundFile]:
@@ -161,15 +149,17 @@ def _open_table(opening: Opening, path: str) -> tuple[Folder, FoundFile, str]:
     Return the folder that keys start at, and the file with the names of its classes' codes, too; '' for none.
     """
     folder, options = opening.folder, opening.options
-    file = open_box_file(folder, path, options)
-    columns = find_columns(file.url, file.columns, options)
-    first = list(islice(file.all_records(), PREFIX_RECORDS))
-    records = [record for record in first if record.problem is None]
-    texts = [text for record in records if isinstance(text := record.values[columns.image], str) and text.strip()]
+    file = open_box_file(folder, path)
+    for name in filter(None, (options.image_column, *options.label_columns, options.split_column)):
+        column_index(file, name)
+    label = next(iter(options.label_columns), None)
+    said = {"image": options.image_column, "label": label, "split": options.split_column}
+    completed = BOX_TABLES.completed(folder, path, {role: name for role, name in said.items() if name})
+    texts = [text for text in islice(BOX_TABLES.names(file, file.url, completed), PREFIX_RECORDS) if text.strip()]
     if not texts:
-        why = f"; line {first[0].line}: {first[0].problem}" if first and first[0].problem else ""
+        first = next(file.all_records(), None)
+        why = f"; line {first.line}: {first.problem}" if first and first.problem else ""
         raise DataError(f"{file.url}: the first records of the table name no image{why}")
-    columns, is_fraction = decided(file, columns, first)
     try:
         outside = _common_folder(texts) if opening.file is not None else ""
         root, paths, *_ = locate(opening, path, [({}, texts)], outside=outside)
@@ -179,13 +169,10 @@ def _open_table(opening: Opening, path: str) -> tuple[Folder, FoundFile, str]:
         what = "each folder is a class, and the table is not read"
         command = Change(what, {"layout": "class-folders"}, sources=(folder.url,))
         raise RefusalError(str(error), [command]) from None
-    told = options_of_table(file, columns, is_fraction=is_fraction)
-    told |= {"drop": str(paths.num_dropped)} if paths.num_dropped else {}
-    told |= {"ending": paths.ending} if paths.ending else {}
-    gives_splits = columns.split is not None
+    gives_splits = "split" in completed
     split = None if gives_splits else split_of(path)
-    table = FoundFile(path, paths, split, told, gives_splits=gives_splits)
-    return root, table, _class_file(folder, path) if columns.is_open_images else ""
+    table = FoundFile(path, paths, split, {**completed, **options_of_paths(paths)}, gives_splits=gives_splits)
+    return root, table, _class_file(folder, path) if completed.get("kind") == OPEN_IMAGES else ""
 
 
 def _common_folder(texts: Sequence[str]) -> str:

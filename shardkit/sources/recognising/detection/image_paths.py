@@ -4,7 +4,6 @@ Label files name images as their tool saw them: relative to the file or to a fol
 with the absolute path or URL of another machine. The first paths decide how all paths of the file are read.
 """
 
-import contextlib
 import posixpath
 import re
 from collections.abc import Sequence
@@ -54,10 +53,7 @@ def _leading_most(rules: Sequence[tuple[Folder, PathRule]], texts: Sequence[str]
 
 def paths_by_names(index: NameIndex, texts: Sequence[str]) -> PathRule | None:
     """Return how paths lead to images by their names alone; None if the first ones do not."""
-    keys = dict[str, str]()
-    for text in texts:
-        with contextlib.suppress(BadRecord):
-            keys[text] = index.key(text)
+    keys = {text: keys[0] for text in texts if len(keys := index.find_all(text)) == 1}
     places = set(map(parent_of, keys.values()))
     if 2 * len(keys) < len(set(texts)) or not places:
         return None

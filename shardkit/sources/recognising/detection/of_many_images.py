@@ -21,6 +21,7 @@ from shardkit.options.call import Change
 from shardkit.options.values import Match
 from shardkit.options.words import named
 from shardkit.refusals import RefusalError
+from shardkit.sources.engine.annotation_opening import EACH
 from shardkit.sources.engine.opening import open_reading
 from shardkit.sources.engine.paths import PathRule
 from shardkit.sources.engine.source import ReadingSource
@@ -307,7 +308,7 @@ def locate(
         if found is not None:
             return *found, way, texts
     for way, texts in reversed(ways) if options.root is None else ():
-        if by_name := paths_by_names(NameIndex(folder), texts):
+        if by_name := paths_by_names(NameIndex.of_folder(folder), texts):
             return folder, by_name, way, texts
     shown = repr(printable(ways[0][1][0])[:_SHOWN])
     msg = f"{folder.url}/{path}: its first image {shown} is not in {places[0][0].url}, nor in a folder near it"
@@ -316,11 +317,18 @@ def locate(
 
 def _have_splits(root: Folder, paths: PathRule, texts: Sequence[str]) -> bool:
     """Return whether folders of the first images are called like splits."""
-    keys = [key for text in texts for key in NameIndex(root).find_all(text)[:1]] if paths.by_name else []
+    names = NameIndex.of_folder(root)
+    keys = [key for text in texts for key in names.find_all(text)[:1]] if paths.by_name else []
     for text in () if paths.by_name else texts:
         with contextlib.suppress(BadRecord):
             keys.append(paths.key(text))
     return any(split_of_folder(name) for key in keys for name in key.split("/")[:-1])
+
+
+def options_of_paths(paths: PathRule) -> dict[str, str]:
+    """Return how paths become keys as options of a reading."""
+    options = {"drop": str(paths.num_dropped) if paths.num_dropped else "", "ending": paths.ending}
+    return {name: text for name, text in options.items() if text}
 
 
 def open_found_files(
@@ -331,17 +339,18 @@ def open_found_files(
     files: Sequence[FoundFile],
     options: Mapping[str, str],
     remark: str = "",
+    class_file: str = "",
 ) -> ReadingSource:
     """Return the source of files of one format, all of which give the same; keys start at `root`."""
     paths, attribute = files[0].paths, files[0].attribute
     by_name, has_several = any(file.paths.by_name for file in files), any(file.has_several for file in files)
-    given = dict(options)
-    given |= {"drop": str(paths.num_dropped)} if paths.num_dropped else {}
-    given |= {"ending": paths.ending} if paths.ending else {}
+    given = {**options, **(options_of_paths(paths) if EACH not in options else {})}
     given |= {"field": attribute} if attribute is not None else {}
     bases = {} if by_name else {file.path: file.paths.place for file in files if file.paths.place != paths.place}
     match: Match | None = None if by_name else "path"
-    origin = Annotation(name, tuple(file.path for file in files), paths.place, bases, match, options=given)
+    origin = Annotation(
+        name, tuple(file.path for file in files), paths.place, bases, match, names=class_file, options=given
+    )
     gives_masks = FORMATS[name].gives_masks
     splits = {file.path: file.split for file in files if file.split is not None}
     reading = Reading(

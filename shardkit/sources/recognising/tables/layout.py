@@ -179,7 +179,7 @@ def _described(file: TableFile, column: int, placement: Placement) -> Placement:
 
 def _finder(folder: Folder) -> FindImages:
     """Return the function that finds the images of a name below a folder, which it lists when it is first called."""
-    index = NameIndex(folder)
+    index = NameIndex.of_folder(folder)
 
     def find(text: str) -> list[str]:
         path = written_path(text)

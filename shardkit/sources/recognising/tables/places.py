@@ -131,7 +131,7 @@ class Places:
         if 2 * sum(map(is_drive, mapped)) <= len(mapped):
             folder, keys = build_keys(self.url, self.folder, self.options, texts, all_texts)
             good = [*dict.fromkeys(_good(keys.key, texts))]
-            for base in [""] if keys.absolute_only else list(dict.fromkeys([parent_of(self.path), ""])):
+            for base in [""] if keys.table_folder is None else dict.fromkeys([parent_of(self.path), ""]):
                 paths = (path for key in good if f"{folder.url}/{(path := join(base, key))}" != self.url)
                 if any(is_file(folder, path) for path in paths):
                     return Placement(folder, "path", base, given)
