@@ -12,10 +12,9 @@ from typing import Any
 
 from shardkit import naming
 from shardkit.conversion.planning import plan_file
-from shardkit.conversion.planning.checks.finding import Finding
 from shardkit.conversion.planning.choosing import NothingNewError
 from shardkit.conversion.writing.appending.addition import Addition, AlreadyAppendedError
-from shardkit.conversion.writing.conversion import Conversion
+from shardkit.conversion.writing.conversion import Conversion, Outcome
 from shardkit.conversion.writing.output import output_folder as outputs
 from shardkit.conversion.writing.output.finished_shards import FinishedShard
 from shardkit.conversion.writing.publishing import summarise_split
@@ -128,26 +127,16 @@ def _added(counts: Iterable[Mapping[str, int]]) -> dict[str, int]:
 
 
 @dataclass(frozen=True, slots=True)
-class AppendOutcome:
-    """The result of an append.
+class AppendOutcome(Outcome):
+    """The result of an append: an `Outcome` with the manifest of the whole dataset.
 
     Attributes:
-        manifest: The manifest of the whole dataset.
         folder: Folder of the generation that has the source's examples; None for the dataset's own.
-        seconds: Duration of this run.
-        finished_before: Number of shards that an earlier run had finished.
-        unchanged: Whether the dataset had the source's examples already, so that nothing was written.
         left_out: If only a part of the source's files is in the dataset, and none of the others is new and good: the
             number of files by the kind or the reason why each was left out.
-        findings: Facts about the source that the user should check; see `shardkit.conversion.planning.checks`.
     """
 
-    manifest: Manifest
-    folder: str | None
-    seconds: float
-    finished_before: int = 0
-    unchanged: bool = False
-    findings: tuple[Finding, ...] = ()
+    folder: str | None = None
     left_out: Mapping[str, int] = field(default_factory=dict)
 
 
@@ -195,7 +184,7 @@ class Append:
             outcome = conversion.run()
         except AlreadyAppendedError as there:
             _remove_unused(root, folder)
-            return AppendOutcome(self.manifest, there.facts["folder"], log.seconds, unchanged=True)
+            return AppendOutcome(self.manifest, log.seconds, unchanged=True, folder=there.facts["folder"])
         except NothingNewError as nothing:
             if nothing.facts["has_written"]:
                 root.remove_tree(folder)
@@ -210,7 +199,7 @@ class Append:
             raise
         with self.conversion.listener.phase("publishing", None):
             manifest = self._publish(root, run, folder)
-        return AppendOutcome(manifest, folder, log.seconds, outcome.finished_before, findings=outcome.findings)
+        return AppendOutcome(manifest, log.seconds, outcome.finished_before, findings=outcome.findings, folder=folder)
 
     def _nothing_new(self, nothing: NothingNewError) -> AppendOutcome:
         """Return the outcome of an append that has nothing to add; print the rejects, because no list is written."""
@@ -226,7 +215,7 @@ class Append:
             )
         reasons = Counter(row["reason"] for row in rejected)
         left_out = {**nothing.facts["left_out"], **reasons}
-        return AppendOutcome(self.manifest, None, self.conversion.log.seconds, unchanged=True, left_out=left_out)
+        return AppendOutcome(self.manifest, self.conversion.log.seconds, unchanged=True, left_out=left_out)
 
     def _refuse_changed(self, root: Folder) -> None:
         """Refuse a dataset that another run has changed since its options were taken."""
