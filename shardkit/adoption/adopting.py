@@ -27,7 +27,7 @@ from shardkit.adoption.files import (
     unfinished,
 )
 from shardkit.adoption.merging import choose_classes, found_lines, merge_scans
-from shardkit.adoption.publishing import Adoption, publish
+from shardkit.adoption.publishing import digest_of, publish
 from shardkit.adoption.scanning import ROWS, Found, Scan, scan_file
 from shardkit.dataset.foreign.files import ForeignFile, ForeignFiles
 from shardkit.dataset.foreign.inferring import LayoutOverrides
@@ -103,22 +103,19 @@ def adopt_files(given: Sequence[str], options: AdoptOptions, executor: Executor,
     with work_folder(executor.temp_location) as work, claimed(work) as run:
         scans = _scan_files(records, layout, files, executor, run, listener)
         merged = merge_scans(records, files, scans, layout, options.key_feature)
-        classes = choose_classes(options.classes, own, found, layout, merged)
-        listener.say("\n".join(found_lines(merged, classes, layout)))
-        adoption = Adoption(
-            root=root,
-            records_root=records_root,
-            name=options.name or _name_of(root.url),
-            files=files,
-            splits=splits,
-            merged=merged,
-            classes=classes.names,
-            options=recorded,
-        )
-        if known is not None and (adoption.digest, adoption.name) != (known.plan_digest, known.name):
-            refuse_changed(known, {file.path: one for file, one in zip(files, merged.sha256, strict=True)})
+        classes = choose_classes(options.classes, own, found, merged)
+        listener.say("\n".join(found_lines(merged, classes)))
+        manifest: dict[str, Any] = {
+            "name": options.name or _name_of(root.url),
+            "classes": classes.names,
+            "options": {ADOPT: recorded},
+            "plan_digest": digest_of(merged, classes.names, splits),
+            "records_root": records_root,
+        }
+        if known is not None and (manifest["plan_digest"], manifest["name"]) != (known.plan_digest, known.name):
+            refuse_changed(known, {file.path: sha256 for file, sha256 in merged.sha256.items()})
         with os_errors_as("write the manifest and the indexes", root.url):
-            is_new = publish(adoption, scans)
+            is_new = publish(root, merged, splits, scans, manifest)
     if not is_new:
         listener.say(f"{root.url} already holds the adoption of these files; nothing to do")
     return root.url

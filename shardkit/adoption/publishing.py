@@ -7,7 +7,6 @@ finds nothing else to do.
 """
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -21,8 +20,7 @@ from shardkit.conversion.writing.output.finished_shards import FinishedShard
 from shardkit.conversion.writing.publishing import summarise_split
 from shardkit.dataset.foreign.files import ForeignFile
 from shardkit.dataset.index.file import SCHEMA, ShardSummary, key_hashes, serialize_index
-from shardkit.dataset.manifest import ADOPTED, Index, Rejected, Shard, Source, seal_manifest, write_shard_tables
-from shardkit.dataset.manifest.readopting import ADOPT
+from shardkit.dataset.manifest import ADOPTED, Rejected, Source, seal_manifest, write_shard_tables
 from shardkit.dataset.stored_names import record_key
 from shardkit.hashing import canonical_json, sha256_hex
 from shardkit.sources.walking import ancestors
@@ -33,78 +31,61 @@ from shardkit.storage.kernel_locks import locked
 _LOCK = f"{naming.INDEXES}/{TEMPORARY}lock"  # held while the indexes are written
 
 
-@dataclass(frozen=True, slots=True)
-class Adoption:
-    """Everything that decides the manifest and the indexes."""
+def digest_of(merged: Merged, classes: Sequence[str], splits: Mapping[str, str]) -> str:
+    """Return the manifest's ``plan_digest``: equal for equal files, features, classes, splits and versions."""
+    decided = {
+        "files": [[file.path, splits[file.path], sha256] for file, sha256 in merged.sha256.items()],
+        "features": {name: one.model_dump(mode="json") for name, one in merged.features.items()},
+        "stored_as": merged.stored_as,
+        "classes": classes,
+        "software": software.versions(),
+    }
+    return sha256_hex(canonical_json(decided))
 
-    root: Folder  # the dataset's folder
-    records_root: str | None  # path from there to the folder of the records; None if they are in it
-    name: str
-    files: Sequence[ForeignFile]  # in the order of the dataset
-    splits: Mapping[str, str]  # by the paths of the files
-    merged: Merged
-    classes: Sequence[str]
-    options: Mapping[str, Any]  # see `dataset.manifest.readopting`
 
-    @property
-    def digest(self) -> str:
-        """The manifest's ``plan_digest``: equal for equal files, features, classes, splits and versions."""
-        files = zip(self.files, self.merged.sha256, strict=True)
+def publish(
+    root: Folder,
+    merged: Merged,
+    splits: Mapping[str, str],
+    scans: Callable[[], Iterator[Scan]],
+    known: dict[str, Any],
+) -> bool:
+    """Write the indexes and the manifest, and remove what killed adoptions left; False if the manifest was there.
+
+    `known` has the fields of the manifest that do not follow from `merged` and the shards.
+    """
+    root.create()
+    with locked(root, _LOCK):
+        remove_temporaries(root)
+        shards, contents, num_classes = dict[str, list[FinishedShard]](), [], len(known["classes"])
+        for file, scan in zip(merged.sha256, scans(), strict=True):
+            shards.setdefault(splits[file.path], []).append(_write_index(root, file, scan, merged, known))
+            # 64 bits of each image are enough to count those that are there twice.
+            contents.append(digest_prefixes(scan.rows["content_sha256"]))
+        images = np.concatenate(contents)
+        source = Source(
+            fingerprint=sha256_hex(canonical_json(sorted(merged.sha256.values()))),
+            layout=ADOPTED,
+            num_files=len(merged.sha256),
+            num_bytes=sum(file.num_bytes for file in merged.sha256),
+            skipped={},
+            groups=None,
+            duplicates=len(images) - len(np.unique(images)),
+        )
         decided = {
-            "files": [[file.path, self.splits[file.path], sha256] for file, sha256 in files],
-            "features": {name: one.model_dump(mode="json") for name, one in self.merged.features.items()},
-            "stored_as": self.merged.stored_as,
-            "classes": list(self.classes),
-            "software": software.versions(),
-        }
-        return sha256_hex(canonical_json(decided))
-
-
-def publish(adoption: Adoption, scans: Callable[[], Iterator[Scan]]) -> bool:
-    """Write the indexes and the manifest, and remove what killed adoptions left; False if the manifest was there."""
-    adoption.root.create()
-    with locked(adoption.root, _LOCK):
-        remove_temporaries(adoption.root)
-        return _publish(adoption, scans)
-
-
-def _publish(adoption: Adoption, scans: Callable[[], Iterator[Scan]]) -> bool:
-    root, digest = adoption.root, adoption.digest
-    shards: dict[str, list[FinishedShard]] = {}
-    contents = []
-    for file, scan in zip(adoption.files, scans(), strict=True):
-        shards.setdefault(adoption.splits[file.path], []).append(_write_index(adoption, file, scan, digest))
-        # 64 bits of each image are enough to count those that are there twice.
-        contents.append(digest_prefixes(scan.rows["content_sha256"]))
-    images = np.concatenate(contents)
-    manifest = seal_manifest(
-        {
-            "name": adoption.name,
-            "features": adoption.merged.features,
-            "classes": list(adoption.classes),
-            "splits": {split: summarise_split(of_split, len(adoption.classes)) for split, of_split in shards.items()},
-            "source": Source(
-                fingerprint=sha256_hex(canonical_json(sorted(adoption.merged.sha256))),
-                layout=ADOPTED,
-                num_files=len(adoption.files),
-                num_bytes=sum(file.num_bytes for file in adoption.files),
-                skipped={},
-                groups=None,
-                duplicates=len(images) - len(np.unique(images)),
-            ),
-            "options": {ADOPT: adoption.options},
-            "plan_digest": digest,
+            "features": merged.features,
+            "splits": {name: summarise_split(of_split, num_classes) for name, of_split in shards.items()},
+            "source": source,
             "rejected": Rejected(num_examples=0, by_reason={}),
             "files": [],
             "software": software.versions(),
-            "stored_as": adoption.merged.stored_as,
-            "records_root": adoption.records_root,
+            "stored_as": merged.stored_as,
         }
-    )
-    write_shard_tables(root, manifest)
-    is_new = _write_unless_there(root, naming.MANIFEST, manifest.to_bytes())
-    kept = {_LOCK, *(shard.index.path for _, shard in manifest.shards())}
-    _remove_others(root, naming.INDEXES, kept.union(*map(ancestors, kept)))
+        manifest = seal_manifest(known | decided)
+        write_shard_tables(root, manifest)
+        is_new = _write_unless_there(root, naming.MANIFEST, manifest.to_bytes())
+        kept = {_LOCK, *(shard.index.path for _, shard in manifest.shards())}
+        _remove_others(root, naming.INDEXES, kept.union(*map(ancestors, kept)))
     return is_new
 
 
@@ -128,29 +109,22 @@ def _remove_others(root: Folder, folder: str, kept: Collection[str]) -> None:
             _remove_others(root, path, kept)
 
 
-def _write_index(adoption: Adoption, file: ForeignFile, scan: Scan, digest: str) -> FinishedShard:
-    table, found = _index_of(file, scan.rows, adoption.merged.key, adoption.classes), scan.found
-    facts: dict[str, Any] = {"num_examples": len(table), "num_bytes": found.num_bytes, "sha256": found.sha256}
-    facts["num_with_gps"] = found.num_with_gps
-    raw = serialize_index(table, ShardSummary(plan_digest=digest, **facts))
+def _write_index(
+    root: Folder, file: ForeignFile, scan: Scan, merged: Merged, known: Mapping[str, Any]
+) -> FinishedShard:
+    table, found = _index_of(file, scan.rows, merged.layout.key, known["classes"]), scan.found
+    digest, records_root = known["plan_digest"], known["records_root"]
+    summary = ShardSummary(len(table), found.num_bytes, found.sha256, digest, num_with_gps=found.num_with_gps)
+    raw = serialize_index(table, summary)
     path = f"{naming.INDEXES}/{naming.index_folder(digest)}/{file.path}{naming.INDEX_ENDING}"
-    _write_unless_there(adoption.root, path, raw)
-    records = file.path if adoption.records_root is None else f"{adoption.records_root}/{file.path}"
-    return FinishedShard.of(Shard(path=records, index=Index(path=path, sha256=sha256_hex(raw)), **facts), table, raw)
+    _write_unless_there(root, path, raw)
+    records = file.path if records_root is None else f"{records_root}/{file.path}"
+    return FinishedShard.written(records, path, summary, table, raw)
 
 
 def _index_of(file: ForeignFile, rows: pa.Table, key: str | None, classes: Sequence[str]) -> pa.Table:
-    num = len(rows)
-    numbered = [record_key(file.path, number) for number in range(num if key is None else 0)]
-    keys = pa.array(numbered, pa.string()) if key is None else rows["key_text"].cast(pa.string())
-    decided: Mapping[str, Any] = {
-        "key": keys,
-        "key_hash": pa.array(key_hashes(keys.to_pylist()), pa.int64()),
-        "label_name": pa.DictionaryArray.from_arrays(rows["label"].combine_chunks(), pa.array([*classes], pa.string())),
-        "group": pa.nulls(num, pa.string()),
-        "source_bytes": rows["image_bytes"].cast(pa.int64()),
-        "perceptual_hash": pa.nulls(num, SCHEMA.field("perceptual_hash").type),
-        "changes": pa.DictionaryArray.from_arrays(pa.array(np.zeros(num, np.int32)), pa.array([""], pa.string())),
-    }
-    columns = [decided[field.name] if field.name in decided else rows[field.name] for field in SCHEMA]
-    return pa.table(columns, schema=SCHEMA)
+    """Return the rows of a file with what all records have decided."""
+    keys = rows["key"].to_pylist() if key else [record_key(file.path, number) for number in range(len(rows))]
+    names = pa.DictionaryArray.from_arrays(rows["label"].combine_chunks(), pa.array([*classes], pa.string()))
+    decided = {"key": pa.array(keys, pa.string()), "key_hash": pa.array(key_hashes(keys)), "label_name": names}
+    return pa.table([decided.get(name, rows[name]) for name in SCHEMA.names], schema=SCHEMA)

@@ -128,8 +128,12 @@ class RecordLayout:
             lines.append(f"key       the file, the record's number and {_name(self.key)}")
         if self.split:
             lines.append(f"split     {_name(self.split)}")
-        if self.columns:
-            lines.append(f"stored    {', '.join(_name(one.name) for one in self.columns)}")
+        return lines + self.describe_others()
+
+    def describe_others(self) -> list[str]:
+        """Return lines for the user: the features that come along, and those that do not."""
+        stored = ", ".join(_name(one.name) for one in self.columns)
+        lines = [f"stored    {stored}"] if stored else []
         for reason in dict.fromkeys(why for _, why in self.left_out):
             names = ", ".join(_name(feature) for feature, why in self.left_out if why == reason)
             lines.append(f"left out  {names}: {reason}")
