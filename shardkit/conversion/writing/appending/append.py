@@ -22,12 +22,10 @@ from shardkit.conversion.writing.reject_limit import REJECTED_IN_WORK, REJECTED_
 from shardkit.dataset.index.shards import parse_columns, read_indexes
 from shardkit.dataset.manifest import (
     File,
-    Index,
     Manifest,
     Rejected,
     Shard,
     Source,
-    Split,
     dataset_folder,
     read_manifest,
     seal_manifest,
@@ -45,20 +43,11 @@ from shardkit.storage import TEMPORARY, Folder, open_folder, os_errors_as, remov
 from shardkit.storage.kernel_locks import locked
 
 
-def moved_shards(part: Manifest, folder: str) -> list[tuple[str, Shard]]:
-    """Return the shards of a generation as the dataset's manifest lists them: split name and shard, in order."""
-    return [
-        (
-            split,
-            shard.model_copy(
-                update={
-                    "path": f"{folder}/{shard.path}",
-                    "index": Index(path=f"{folder}/{shard.index.path}", sha256=shard.index.sha256),
-                }
-            ),
-        )
-        for split, shard in part.shards()
-    ]
+def moved_shards(part: Manifest, folder: str) -> Iterator[tuple[str, Shard]]:
+    """Yield the shards of a generation as the dataset's manifest lists them: split name and shard, in order."""
+    for split, shard in part.shards():
+        index = shard.index.model_copy(update={"path": f"{folder}/{shard.index.path}"})
+        yield split, shard.model_copy(update={"path": f"{folder}/{shard.path}", "index": index})
 
 
 def merged_manifest(
@@ -77,24 +66,18 @@ def merged_manifest(
         *(file.model_copy(update={"path": f"{folder}/{file.path}"}) for file in part.files),
         File(path=f"{folder}/{naming.MANIFEST}", num_bytes=len(raw), sha256=sha256_hex(raw)),
     ]
-    splits: dict[str, Split] = {
-        name: summarise_split(shards[name], len(part.classes)) for name in split_order(set(shards))
-    }
+    kept = {name: getattr(dataset, name) for name in ("name", "features", "options", "plan_digest", "software")}
     return seal_manifest(
         {
-            "name": dataset.name,
-            "features": dataset.features,
+            **kept,
             "classes": part.classes,
-            "splits": splits,
+            "splits": {name: summarise_split(shards[name], len(part.classes)) for name in split_order(set(shards))},
             "source": _source(generations),
-            "options": dataset.options,
-            "plan_digest": dataset.plan_digest,
             "rejected": Rejected(
                 num_examples=sum(one.rejected.num_examples for one in generations),
                 by_reason=_added(one.rejected.by_reason for one in generations),
             ),
             "files": [*dataset.files, *part_files],
-            "software": dataset.software,
             "withdrawn": part.withdrawn if has_list else dataset.withdrawn,
             "generations": generations,
         }
@@ -225,8 +208,10 @@ class Append:
     def _publish(self, root: Folder, run: Run, folder: str) -> Manifest:
         part = read_manifest(f"{root.url}/{folder}")
         shards: dict[str, list[FinishedShard]] = {}
-        for split, shard in _counted([*self.manifest.shards(), *moved_shards(part, folder)], root):
-            shards.setdefault(split, []).append(shard)
+        listed = [*self.manifest.shards(), *moved_shards(part, folder)]
+        for (split, shard), raw in zip(listed, read_indexes(root, [shard for _, shard in listed]), strict=True):
+            finished = FinishedShard.of(shard, parse_columns(root, shard, raw, ["label", "labels"]), raw)
+            shards.setdefault(split, []).append(finished)
         merged = merged_manifest(self.manifest, part, folder, shards)
         write_shard_tables(root, merged)
         with root.atomic_write(naming.earlier_manifest(self.manifest.digest)) as file:
@@ -236,12 +221,6 @@ class Append:
         with root.atomic_write(naming.MANIFEST) as file:
             file.write(merged.to_bytes())
         return read_manifest(root.url)
-
-
-def _counted(listed: list[tuple[str, Shard]], root: Folder) -> Iterator[tuple[str, FinishedShard]]:
-    raws = read_indexes(root, [shard for _, shard in listed])
-    for (split, shard), raw in zip(listed, raws, strict=True):
-        yield split, FinishedShard.of(shard, parse_columns(root, shard, raw, ["label", "labels"]), raw)
 
 
 def _remove_temporaries(root: Folder) -> None:
