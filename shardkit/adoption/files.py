@@ -31,14 +31,20 @@ _MAX_SOURCES = 6  # longer calls name the folder that all files are in
 
 def find_files(given: Sequence[str]) -> tuple[Folder, dict[str, Entry]]:
     """Return the folder that files, folders and local patterns have in common, and the files by path, sorted."""
-    entries: dict[str, Entry] = {}
-    folders = []
-    for url in [path for one in given for path in _expanded(one)]:
-        folder, found = _files_at(url)
-        folders.append(folder)
-        entries |= found
     if not given:
         raise CallError("give the TFRecord files to adopt, or their folder")
+    entries, folders = dict[str, Entry](), list[str]()
+    for url in [path for one in given for path in _expanded(one)]:
+        whole = open_folder(url)
+        with os_errors_as("read", printable(url)):
+            entry = whole.stat("")
+            if entry is None:
+                raise CallError(f"{printable(url)}: there is no such file or folder; check the path")
+            found = _below(whole, "") if entry.is_folder else [("", entry)]
+        if not found:
+            raise CallError(f"{printable(url)}: there is no TFRecord file below this folder; give the files themselves")
+        folders.append(whole.url if entry.is_folder else whole.url.rpartition("/")[0] or "/")
+        entries |= {join(whole.url, path).removesuffix("/"): one for path, one in found}
     base = shared_folder(folders if len(folders) == 1 else [url.rpartition("/")[0] for url in entries])
     below = {url.removeprefix(f"{base.rstrip('/')}/"): entry for url, entry in entries.items()}
     for path in below:
@@ -56,21 +62,6 @@ def _expanded(given: str) -> list[str]:
     if not found:
         raise CallError(f"{printable(given)}: no file has a name like this; check the pattern")
     return found
-
-
-def _files_at(url: str) -> tuple[str, dict[str, Entry]]:
-    """Return the folder of a file or the folder itself, and its files by URL."""
-    whole = open_folder(url)
-    with os_errors_as("read", printable(url)):
-        entry = whole.stat("")
-        if entry is None:
-            raise CallError(f"{printable(url)}: there is no such file or folder; check the path")
-        if not entry.is_folder:
-            return whole.url.rpartition("/")[0] or "/", {whole.url: entry}
-        found = {f"{whole.url}/{path}": one for path, one in _below(whole, "")}
-    if not found:
-        raise CallError(f"{printable(url)}: there is no TFRecord file below this folder; give the files themselves")
-    return whole.url, found
 
 
 def _below(folder: Folder, path: str) -> list[tuple[str, Entry]]:
@@ -182,14 +173,13 @@ def own_datasets(records: Folder, paths: Iterable[str]) -> list[Manifest]:
 
 def unfinished(records: Folder, paths: Sequence[str], own: Sequence[Manifest]) -> set[str]:
     """Return the files in folders of shardkit's datasets that are not theirs, as of a killed append."""
-    others = set[str]()
-    urls = {f"{records.url.rstrip('/')}/{path}": path for path in paths}
-    for root, manifest in ((f"{one.root.url.rstrip('/')}/", one) for one in own):
-        below = {url.removeprefix(root): path for url, path in urls.items() if url.startswith(root)}
-        for known in {shard.path for _, shard in manifest.shards()} & {*below}:
-            del below[known]
-        others |= {path for url, path in below.items() if naming.is_generation_folder(url.partition("/")[0])}
-    return others
+    shards = {f"{one.root.url.rstrip('/')}/": {shard.path for _, shard in one.shards()} for one in own}
+
+    def is_other(url: str) -> bool:
+        below = [(url.removeprefix(root), known) for root, known in shards.items() if url.startswith(root)]
+        return any(path not in known and naming.is_generation_folder(path.partition("/")[0]) for path, known in below)
+
+    return {path for path in paths if is_other(f"{records.url.rstrip('/')}/{path}")}
 
 
 def refuse_own(own: Sequence[Manifest]) -> None:
@@ -220,9 +210,9 @@ def refuse_other(before: Manifest, recorded: Mapping[str, Any], sizes: Mapping[s
     """Refuse other options or other files, by path and size, than those of an earlier adoption, before any is read."""
     url, earlier = printable(before.root.url), before.options.get(ADOPT, {})
     if others := sorted(name for name in {*earlier, *recorded} if earlier.get(name) != recorded.get(name)):
-        flags = [f"--{one.replace('splits', 'split').replace('_', '-')}" if one != "files" else one for one in others]
+        options = [one if one == "files" else named({"splits": "split_files"}.get(one, one)) for one in others]
         raise CallError(
-            f"{url}: the files were adopted before, with other {' and '.join(flags)}; add {named('overwrite', True)} "
+            f"{url}: the files were adopted before, with other {' and '.join(options)}; add {named('overwrite', True)} "
             f"to adopt them again, or {named('into', 'DATASET')} to write another manifest elsewhere"
         )
     known = {before.path_in_records(shard): shard.num_bytes for _, shard in before.shards()}

@@ -4,7 +4,7 @@ Class numbers stay those in the records.
 """
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import islice
 from typing import NamedTuple
@@ -14,7 +14,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from shardkit.adoption.files import conversion_of
-from shardkit.adoption.scanning import FeatureCount, Found, Scan, ScanProblem, needed_features
+from shardkit.adoption.scanning import FeatureCount, Found, ScanProblem, Scans, needed_features
 from shardkit.conversion.inventory.columns import features_of, stored_name
 from shardkit.dataset import features as own
 from shardkit.dataset.features import Feature
@@ -55,11 +55,7 @@ class Merged(NamedTuple):
 
 
 def merge_scans(
-    records: Folder,
-    files: Sequence[ForeignFile],
-    scans: Callable[[], Iterator[Scan]],
-    layout: RecordLayout,
-    key_feature: str | None,
+    records: Folder, files: Sequence[ForeignFile], scans: Scans, layout: RecordLayout, key_feature: str | None
 ) -> Merged:
     """Read all scans one by one, and decide features and keys; `key_feature` is one that the user names."""
     total, needed, num_records, sha256 = Found(), needed_features(layout), 0, dict[ForeignFile, str]()
@@ -100,10 +96,7 @@ def merge_scans(
 
 
 def _same_keys(
-    name: str,
-    hashes: Sequence[npt.NDArray[np.uint64]],
-    files: Sequence[ForeignFile],
-    scans: Callable[[], Iterator[Scan]],
+    name: str, hashes: Sequence[npt.NDArray[np.uint64]], files: Sequence[ForeignFile], scans: Scans
 ) -> str | None:
     """Return a sentence about two records of one key; None if there are none."""
     every = np.concatenate(hashes)

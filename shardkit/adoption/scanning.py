@@ -5,7 +5,7 @@ The file is read once, front to back. Nothing is decoded but the headers of the 
 
 import hashlib
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any, BinaryIO, Literal, NamedTuple, TypeAlias
 
@@ -114,6 +114,9 @@ class Scan(NamedTuple):
 
     rows: pa.Table
     found: Found
+
+
+Scans: TypeAlias = Callable[[], Iterator[Scan]]  # reads the scans of all files, one by one
 
 
 def needed_features(layout: RecordLayout) -> frozenset[str]:
