@@ -25,19 +25,12 @@ from shardkit.verification.shards import (
 
 @dataclass(frozen=True, slots=True)
 class CheckJob:
-    """What each worker needs to check shards; small and pickled into the job.
+    """What each worker needs to check shards; small and pickled into the job."""
 
-    Attributes:
-        root: The dataset's folder.
-        manifest: The manifest without shards: it has the plan digest that the index of each shard must repeat.
-        spec: Features and classes of every example.
-        deep: Whether every image is decoded too.
-    """
-
-    root: Folder
-    manifest: Manifest
-    spec: ExampleSpec
-    deep: bool
+    root: Folder  # the dataset's folder
+    manifest: Manifest  # the manifest without shards: it has the plan digest that the index of each shard must repeat
+    spec: ExampleSpec  # features and classes of every example
+    deep: bool  # whether every image is decoded too
 
     def check(self, numbered: tuple[int, Shard], fence: Fence) -> None:
         """Check one shard, see check_shard, and report the result under its number."""

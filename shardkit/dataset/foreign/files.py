@@ -45,25 +45,15 @@ _SLIM_LABELS = "labels.txt"  # of tensorflow/models, research/slim: "0:daisy"
 
 @dataclass(frozen=True, slots=True)
 class ForeignFile:
-    """A TFRecord file.
-
-    Attributes:
-        path: Its path.
-        num_bytes: Its size.
-        mtime_ns: Its modification time.
-        compression: How it is compressed.
-        split: The split of all of its records, if a folder's name or its own gives one.
-        stem: The beginning of keys that are made from its path.
-        num_records: Number of records that the dataset's own files announce; None if they do not.
-    """
+    """A TFRecord file."""
 
     path: str
     num_bytes: int
     mtime_ns: int
     compression: Compression
-    split: str | None
-    stem: str
-    num_records: int | None = None
+    split: str | None  # the split of all of its records, if a folder's name or its own gives one
+    stem: str  # the beginning of keys that are made from its path
+    num_records: int | None = None  # number of records that the dataset's own files announce; None if they do not
 
 
 def read_head(folder: Folder, path: str) -> bytes:
@@ -79,17 +69,11 @@ def read_head(folder: Folder, path: str) -> bytes:
 
 @dataclass(frozen=True, slots=True)
 class ForeignFiles:
-    """The TFRecord files of a source or an adoption.
+    """The TFRecord files of a source or an adoption."""
 
-    Attributes:
-        folder: The folder that their paths start at.
-        files: The files that have records, sorted by path.
-        empty: Those that have none.
-    """
-
-    folder: Folder
-    files: tuple[ForeignFile, ...]
-    empty: tuple[ForeignFile, ...]
+    folder: Folder  # the folder that their paths start at
+    files: tuple[ForeignFile, ...]  # the files that have records, sorted by path
+    empty: tuple[ForeignFile, ...]  # those that have none
 
     @classmethod
     def of(cls, folder: Folder, found: Iterable[tuple[str, Entry]], leaving_out: str) -> "ForeignFiles":

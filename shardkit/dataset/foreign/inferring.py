@@ -31,23 +31,15 @@ _OBJECT_MASKS = "masks of objects, which no feature of shardkit holds: they are 
 
 @dataclass(frozen=True, slots=True)
 class LayoutOverrides:
-    """What the user says.
+    """What the user says."""
 
-    Attributes:
-        image_feature: Feature of the image; None to find it.
-        label_feature: Feature of the labels; None to find it.
-        label_type: Whether labels are classes or numbers for regression.
-        classes: Names of classes: the labels' names in another order, or names of their numbers; None for none.
-        unlabelled: Whether the records have no labels.
-        takes_masks: Whether a mask may take the place of the label.
-    """
-
-    image_feature: str | None = None
-    label_feature: str | None = None
-    label_type: LabelType = "auto"
+    image_feature: str | None = None  # feature of the image; None to find it
+    label_feature: str | None = None  # feature of the labels; None to find it
+    label_type: LabelType = "auto"  # whether labels are classes or numbers for regression
+    # Names of classes: the labels' names in another order, or names of their numbers; None for none.
     classes: tuple[str, ...] | None = None
-    unlabelled: bool = False
-    takes_masks: bool = False
+    unlabelled: bool = False  # whether the records have no labels
+    takes_masks: bool = False  # whether a mask may take the place of the label
 
 
 def infer_layout(

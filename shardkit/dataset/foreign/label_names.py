@@ -14,17 +14,11 @@ _IMAGENET_CLASSES = 1000
 
 @dataclass(frozen=True, slots=True)
 class LabelNames:
-    """Names of consecutive numbers.
-
-    Attributes:
-        names: The names in the order of the numbers.
-        first: Number of the first one.
-        origin: Where they come from, for messages, such as "label.labels.txt".
-    """
+    """Names of consecutive numbers."""
 
     names: tuple[str, ...]
-    first: int
-    origin: str
+    first: int  # number of the first one
+    origin: str  # where they come from, for messages, such as "label.labels.txt"
 
     def describe(self) -> str:
         """Return one line for the user, with the first and the last number and their names."""

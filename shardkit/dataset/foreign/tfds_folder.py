@@ -21,23 +21,14 @@ _BOX_FORMATS = {"", "REL_YXYX"}  # older versions write none and mean this one
 
 @dataclass(frozen=True, slots=True)
 class TfdsFeatures:
-    """What a TFDS dataset says of its features.
+    """What a TFDS dataset says of its features."""
 
-    Attributes:
-        images: Features of images.
-        labels: Features of classes, or of lists of classes, outside of objects.
-        multi_labels: Those of them that are lists.
-        object_labels: Features of the classes of objects.
-        boxes: Features of boxes.
-        supervised: Features of the input and the target; () if the dataset names none.
-    """
-
-    images: tuple[str, ...]
-    labels: tuple[str, ...]
-    multi_labels: tuple[str, ...]
-    object_labels: tuple[str, ...]
+    images: tuple[str, ...]  # features of images
+    labels: tuple[str, ...]  # features of classes, or of lists of classes, outside of objects
+    multi_labels: tuple[str, ...]  # those of them that are lists
+    object_labels: tuple[str, ...]  # features of the classes of objects
     boxes: tuple[str, ...]
-    supervised: tuple[str, ...]
+    supervised: tuple[str, ...]  # features of the input and the target; () if the dataset names none
 
 
 def read_tfds_features(features: bytes, info: bytes | None, url: str) -> TfdsFeatures | None:
