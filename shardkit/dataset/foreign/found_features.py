@@ -49,11 +49,7 @@ _MAX_TEXT = 4096  # bytes; longer values are data, not names or captions
 
 
 def find_features(sampled: Sequence[Sampled]) -> FoundFeatures:
-    """Return the features of records by name, sorted.
-
-    Raises:
-        DataError: There is no record, or two of them have different kinds of values of one feature.
-    """
+    """Return the features of records by name, sorted; DataError: two records have different kinds of values of one."""
     names = sorted({name for one in sampled for name in one.features})
     return {name: _find_feature(name, sampled) for name in names}
 

@@ -24,13 +24,10 @@ class Frame(NamedTuple):
 
 
 def frames(file: Readable) -> Iterator[Frame]:
-    """Yield the records of a file, checking both CRCs.
+    """Yield the records of a file, from `inflating` if it is compressed, checking both CRCs.
 
     After wrong data the next record is read. After a wrong length, or a file that ends inside a record, nothing can be
     found any more: one last frame says so.
-
-    Args:
-        file: The file at its start, from `inflating` if it is compressed.
     """
     number = start = 0
     try:

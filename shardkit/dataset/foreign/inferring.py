@@ -49,18 +49,11 @@ def infer_layout(
     tfds: TfdsFeatures | None = None,
     has_splits: bool = True,
 ) -> RecordLayout:
-    """Return the layout of records.
+    """Return the layout of records, from the first ones of files; an error lists the features that were found.
 
-    Args:
-        sampled: The first records of files, at least one.
-        overrides: What the user says.
-        tfds: What the dataset's own files say; None if they are not TFDS's.
-        has_splits: Whether names of files or folders give splits, which then count instead of a feature.
-
-    Raises:
-        UnknownNameError: There is no feature of a name that the user gives.
-        CallError: Several features may be the image or the labels.
-        DataError: None is, or its values cannot be read. These errors list the features found.
+    `tfds` is what the dataset's own files say. With `has_splits`, names of files or folders give splits, which then
+    count instead of a feature. UnknownNameError: there is no feature of a name that the user gives. CallError: several
+    features may be the image or the labels. DataError: none is, or its values cannot be read.
     """
     found = find_features(sampled)
     usual = _tfds_image(tfds)

@@ -51,11 +51,7 @@ def read_features(data: bytes) -> Features:
 
 
 def read_record(data: bytes) -> Record:
-    """Return what a record holds.
-
-    Raises:
-        RecordError: It is a SequenceExample, no Example, or one without features.
-    """
+    """Return what a record holds; RecordError: it is a SequenceExample, no Example, or one without features."""
     try:
         spans = {name.decode(): span for name, span in (find_features(data) or {}).items()}
         if spans:
@@ -85,8 +81,7 @@ def kind_of(value: bytes | int | float) -> Kind:  # noqa: PYI041 -- three kinds 
 def locate_bytes(data: bytes, name: str) -> tuple[int, int]:
     """Return the start and the length of the first value of a bytes feature in a serialized Example.
 
-    Raises:
-        RecordError: The feature has no such value, or it is stored in several pieces.
+    RecordError: the feature has no such value, or it is stored in several pieces.
     """
     found = [
         (start, stop)
