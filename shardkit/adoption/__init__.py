@@ -3,7 +3,7 @@
 | module | contents |
 |---|---|
 | `adopting` | the options, all steps in order, the indexes and the manifest |
-| `files` | which files, their splits, and the call that converts files that cannot be adopted; the dataset's folder |
+| `files` | which files, their splits and layout, the call that converts what cannot be adopted; the dataset's folder |
 | `scanning` | one file to the rows of its index |
 | `merging` | what all scans found; the keys, features and names of classes that follow from it |
 

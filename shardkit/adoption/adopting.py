@@ -21,9 +21,9 @@ from pydantic import TypeAdapter
 
 from shardkit import naming, software
 from shardkit.adoption.files import (
+    adoptable_layout,
     adopted_before,
     assign_splits,
-    conversion_of,
     dataset_place,
     find_files,
     own_datasets,
@@ -53,14 +53,12 @@ from shardkit.parallel.for_each import Executor, for_each
 from shardkit.parallel.progress import Phase, ProgressListener
 from shardkit.parallel.reports import Reports, work_folder
 from shardkit.parallel.run_token import Fence, Run, claimed
-from shardkit.refusals import RefusedDataError
 from shardkit.sources.walking import ancestors, join
 from shardkit.storage import TEMPORARY, Folder, os_errors_as, unreadable
 from shardkit.storage.folder import remove_temporaries
 from shardkit.storage.kernel_locks import locked
 from shardkit.storage.retry import retried
 
-_FILES, _RECORDS = 8, 16  # files, spread over all, and records of each, from which the layout is inferred
 _FOUND = b"shardkit.scan"
 _KIND = "scans"
 _LOCK = f"{naming.INDEXES}/{TEMPORARY}lock"  # held while the indexes are written
@@ -114,7 +112,9 @@ def adopt_files(given: Sequence[str], options: AdoptOptions, executor: Executor,
     splits, split_line = assign_splits([*entries], options.splits)
     order = split_order({*splits.values()})
     files = sorted(found.every, key=lambda file: (order.index(splits[file.path]), file.path))
-    layout = _adoptable_layout(found, options)
+    wanted = (options.image_feature, options.label_feature, options.label_type)
+    layout = adoptable_layout(found, LayoutOverrides(*wanted, unlabelled=options.unlabelled, takes_masks=True))
+    layout = replace(layout, key=options.key_feature or layout.key)
     described = replace(layout, key=None, columns=(), left_out=()).describe()  # all records decide about these
     lines = [f"records of {layout.family}", *described, f"splits    {split_line}"]
     listener.say("\n".join(lines + [f"warning   there are only {missing}" for missing in found.missing_shards()]))
@@ -193,25 +193,6 @@ def _name_of(url: str) -> str:
     """Return the name of the last folder; of a version of TFDS, ``mnist/3.0.1``, that of the folder above."""
     parts = [part for part in url.split("/") if part and not _VERSION.fullmatch(part)]
     return parts[-1] if parts else "dataset"
-
-
-def _adoptable_layout(files: ForeignFiles, options: AdoptOptions) -> RecordLayout:
-    """Return the layout of the records, from the first ones of some files, if the reader can read them as they are."""
-    num = len(files.files)
-    chosen = [files.files[at * num // _FILES] for at in range(_FILES)] if num > _FILES else files.files
-    samples = files.sample(chosen, _RECORDS, _RECORDS)
-    wanted = (options.image_feature, options.label_feature, options.label_type)
-    overrides = LayoutOverrides(*wanted, unlabelled=options.unlabelled, takes_masks=True)
-    layout = files.infer_layout([one for some in samples.values() for one in some], overrides)
-    problem = None
-    if layout.image.form != "encoded":
-        problem = f"the image in {printable(layout.image.name)!r} is stored as pixels, not as a JPEG or PNG"
-    elif layout.label.is_text:
-        problem = f"the labels in {printable(layout.label.name)!r} are texts, not numbers"
-    if problem is not None:
-        msg = f"{printable(files.folder.url)}: {problem}, and records are adopted as they are"
-        raise RefusedDataError(msg, [conversion_of(files.folder, [file.path for file in files.every])])
-    return replace(layout, key=options.key_feature or layout.key)
 
 
 def digest_of(merged: Merged, classes: Sequence[str], splits: Mapping[str, str]) -> str:

@@ -1,4 +1,4 @@
-"""Find the files of an adoption and their splits, and check the folder that is written into.
+"""Find the files of an adoption, their splits and their layout, and check the folder that is written into.
 
 If it holds an earlier adoption of the same files with the same options, nothing is done; everything else is refused. So
 the command of an adoption that was killed after it had written the manifest ends well, as `convert` does.
@@ -14,6 +14,8 @@ from typing import Any
 from shardkit import naming, software
 from shardkit.dataset.foreign.file_names import is_tfrecord_name, split_of_file
 from shardkit.dataset.foreign.files import ForeignFiles
+from shardkit.dataset.foreign.inferring import LayoutOverrides
+from shardkit.dataset.foreign.record_layout import RecordLayout
 from shardkit.dataset.manifest import Manifest, find_dataset
 from shardkit.dataset.manifest.pinning import refuse_pinned
 from shardkit.dataset.manifest.readopting import ADOPT, adopt_command
@@ -25,6 +27,7 @@ from shardkit.refusals import RefusedDataError
 from shardkit.storage import TEMPORARY, Entry, Folder, LocalFolder, open_folder, os_errors_as
 from shardkit.storage.opening import shared_folder
 
+_FILES, _RECORDS = 8, 16  # files, spread over all, and records of each, from which the layout is inferred
 _SHOWN = 5
 _MAX_SOURCES = 6  # longer calls name the folder that all files are in
 
@@ -109,6 +112,23 @@ def refuse_compressed(files: ForeignFiles) -> None:
         )
         change = conversion_of(files.folder, [file.path for file in files.every], meaning="an uncompressed dataset")
         raise RefusedDataError(msg, [change])
+
+
+def adoptable_layout(files: ForeignFiles, overrides: LayoutOverrides) -> RecordLayout:
+    """Return the layout of the records, from the first ones of some files, if the reader can read them as they are."""
+    num = len(files.files)
+    chosen = [files.files[at * num // _FILES] for at in range(_FILES)] if num > _FILES else files.files
+    samples = files.sample(chosen, _RECORDS, _RECORDS)
+    layout = files.infer_layout([one for some in samples.values() for one in some], overrides)
+    problem = None
+    if layout.image.form != "encoded":
+        problem = f"the image in {printable(layout.image.name)!r} is stored as pixels, not as a JPEG or PNG"
+    elif layout.label.is_text:
+        problem = f"the labels in {printable(layout.label.name)!r} are texts, not numbers"
+    if problem is not None:
+        msg = f"{printable(files.folder.url)}: {problem}, and records are adopted as they are"
+        raise RefusedDataError(msg, [conversion_of(files.folder, [file.path for file in files.every])])
+    return layout
 
 
 def conversion_of(records: Folder, paths: Sequence[str], meaning: str = "", **options: Any) -> Change:
