@@ -24,6 +24,7 @@ from shardkit.images.boxes import has_area
 from shardkit.images.gps import has_gps
 from shardkit.naming import printable
 
+_BLOCK_ROWS = 1 << 14  # a row takes ten times as much memory as in a table
 _MAX_PROBLEMS = 20  # of a file; the scan goes on behind a damaged record
 _FORMATS = {"JPEG", "PNG"}
 _NOT_DECODED = "jpeg_process"  # arithmetic coding and the lossless process, which TensorFlow cannot decode
@@ -128,7 +129,7 @@ def needed_features(layout: RecordLayout) -> frozenset[str]:
 def scan_file(file: BinaryIO, layout: RecordLayout) -> Scan:
     """Scan an open TFRecord file from its start."""
     hashed, found, needed = HashedFile(file), Found(), needed_features(layout)
-    rows: list[dict[str, Any]] = []
+    rows, blocks = list[dict[str, Any]](), [ROWS.empty_table()]
     kinds: dict[str, Kind] = {}  # of the needed features
     shapes = Counter[tuple[str, Kind, int]]()  # number of records with this kind and number of values of a feature
     num_records = 0
@@ -141,6 +142,9 @@ def scan_file(file: BinaryIO, layout: RecordLayout) -> Scan:
             record = read_record(frame.data)
             _count(record, needed, kinds, shapes)
             rows.append({"offset": at, "length": len(frame.data), **_row(record, frame.number, layout, found)})
+            if len(rows) == _BLOCK_ROWS:
+                blocks.append(pa.Table.from_pylist(rows, ROWS))
+                rows.clear()
         except RecordError as error:
             found.problems.append(ScanProblem(frame.number, str(error), frame.is_end))
             if len(found.problems) >= _MAX_PROBLEMS:
@@ -151,7 +155,8 @@ def scan_file(file: BinaryIO, layout: RecordLayout) -> Scan:
     for (name, kind, num_values), number in shapes.items():
         found.count(name, FeatureCount(kind, number, num_values, num_values))
     found.num_bytes, found.sha256 = hashed.num_bytes, hashed.sha256
-    return Scan(pa.Table.from_pylist([] if found.problems else rows, ROWS), found)
+    table = pa.concat_tables([*blocks, pa.Table.from_pylist(rows, ROWS)])
+    return Scan(ROWS.empty_table() if found.problems else table, found)
 
 
 def _count(
