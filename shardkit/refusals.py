@@ -7,7 +7,7 @@ whether there is a command line. So it raises values; who was called by the user
 import os
 import shlex
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass
 from typing import Any
 
 from shardkit.errors import CallError, DataError, ShardkitError
@@ -97,14 +97,6 @@ class UnclearError(RefusalError):
 
 class RefusedDataError(_RefusedError, DataError):
     """Data cannot be used in this call, and could be in another one; the attributes are those of `RefusalError`."""
-
-
-def also_offering(error: CallError, change: Change) -> RefusalError:
-    """Return an error that offers one more change."""
-    known = error.refusal if isinstance(error, RefusalError) else Refusal(str(error))
-    made = RefusalError(known.problem)
-    made.refusal = replace(known, changes=(*known.changes, change))
-    return made
 
 
 def change_lines(changes: Sequence[Change], call: Call | None) -> list[str]:

@@ -1,21 +1,29 @@
-"""Adopt TFRecord files: scan each once, decide features, keys and classes, write the indexes, then the manifest."""
+"""Adopt TFRecord files: scan each once, decide features, keys and classes, write the indexes, then the manifest.
+
+The indexes lie in a folder named by the adoption's digest. So an adoption that is repeated with other files or options
+overwrites no index of the dataset before it: until the manifest is replaced, readers find the old dataset, and then the
+new one. The indexes of older adoptions are removed last. What a killed adoption left, the next one removes, also if it
+finds nothing else to do.
+"""
 
 import io
 import json
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from functools import partial
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 from pydantic import TypeAdapter
 
+from shardkit import naming, software
 from shardkit.adoption.files import (
+    adoptable_layout,
     adopted_before,
     assign_splits,
-    conversion_of,
     dataset_place,
     find_files,
     own_datasets,
@@ -26,26 +34,34 @@ from shardkit.adoption.files import (
     refuse_read_only,
     unfinished,
 )
-from shardkit.adoption.merging import choose_classes, found_lines, merge_scans
-from shardkit.adoption.publishing import Adoption, publish
-from shardkit.adoption.scanning import ROWS, Found, Scan, scan_file
+from shardkit.adoption.merging import Merged, choose_classes, found_lines, merge_scans
+from shardkit.adoption.scanning import ROWS, Found, Scan, Scans, scan_file
+from shardkit.conversion.planning.splits.grouping import digest_prefixes
+from shardkit.conversion.writing.output.finished_shards import FinishedShard
+from shardkit.conversion.writing.publishing import summarise_split
 from shardkit.dataset.foreign.files import ForeignFile, ForeignFiles
 from shardkit.dataset.foreign.inferring import LayoutOverrides
 from shardkit.dataset.foreign.record_layout import RecordLayout
+from shardkit.dataset.index.file import SCHEMA, ShardSummary, key_hashes, serialize_index
+from shardkit.dataset.manifest import ADOPTED, Rejected, Source, seal_manifest, write_shard_tables
 from shardkit.dataset.manifest.readopting import ADOPT, relative_to
+from shardkit.dataset.stored_names import record_key
+from shardkit.hashing import canonical_json, sha256_hex
 from shardkit.naming import printable, split_order
 from shardkit.options.values import LabelType
 from shardkit.parallel.for_each import Executor, for_each
 from shardkit.parallel.progress import Phase, ProgressListener
 from shardkit.parallel.reports import Reports, work_folder
 from shardkit.parallel.run_token import Fence, Run, claimed
-from shardkit.refusals import RefusedDataError
-from shardkit.storage import Folder, os_errors_as, unreadable
+from shardkit.sources.walking import ancestors, join
+from shardkit.storage import TEMPORARY, Folder, os_errors_as, unreadable
+from shardkit.storage.folder import remove_temporaries
+from shardkit.storage.kernel_locks import locked
 from shardkit.storage.retry import retried
 
-_FILES, _RECORDS = 8, 16  # files, spread over all, and records of each, from which the layout is inferred
 _FOUND = b"shardkit.scan"
 _KIND = "scans"
+_LOCK = f"{naming.INDEXES}/{TEMPORARY}lock"  # held while the indexes are written
 _VERSION = re.compile(r"[0-9]+\.[0-9]+\.[0-9]+")
 
 
@@ -96,29 +112,28 @@ def adopt_files(given: Sequence[str], options: AdoptOptions, executor: Executor,
     splits, split_line = assign_splits([*entries], options.splits)
     order = split_order({*splits.values()})
     files = sorted(found.every, key=lambda file: (order.index(splits[file.path]), file.path))
-    layout = _adoptable_layout(found, options)
+    wanted = (options.image_feature, options.label_feature, options.label_type)
+    layout = adoptable_layout(found, LayoutOverrides(*wanted, unlabelled=options.unlabelled, takes_masks=True))
+    layout = replace(layout, key=options.key_feature or layout.key)
     described = replace(layout, key=None, columns=(), left_out=()).describe()  # all records decide about these
     lines = [f"records of {layout.family}", *described, f"splits    {split_line}"]
     listener.say("\n".join(lines + [f"warning   there are only {missing}" for missing in found.missing_shards()]))
     with work_folder(executor.temp_location) as work, claimed(work) as run:
         scans = _scan_files(records, layout, files, executor, run, listener)
         merged = merge_scans(records, files, scans, layout, options.key_feature)
-        classes = choose_classes(options.classes, own, found, layout, merged)
-        listener.say("\n".join(found_lines(merged, classes, layout)))
-        adoption = Adoption(
-            root=root,
-            records_root=records_root,
-            name=options.name or _name_of(root.url),
-            files=files,
-            splits=splits,
-            merged=merged,
-            classes=classes.names,
-            options=recorded,
-        )
-        if known is not None and (adoption.digest, adoption.name) != (known.plan_digest, known.name):
-            refuse_changed(known, {file.path: one for file, one in zip(files, merged.sha256, strict=True)})
+        classes = choose_classes(options.classes, own, found, merged)
+        listener.say("\n".join(found_lines(merged, classes)))
+        manifest: dict[str, Any] = {
+            "name": options.name or _name_of(root.url),
+            "classes": classes.names,
+            "options": {ADOPT: recorded},
+            "plan_digest": digest_of(merged, classes.names, splits),
+            "records_root": records_root,
+        }
+        if known is not None and (manifest["plan_digest"], manifest["name"]) != (known.plan_digest, known.name):
+            refuse_changed(known, {file.path: sha256 for file, sha256 in merged.sha256.items()})
         with os_errors_as("write the manifest and the indexes", root.url):
-            is_new = publish(adoption, scans)
+            is_new = publish(root, merged, splits, scans, manifest)
     if not is_new:
         listener.say(f"{root.url} already holds the adoption of these files; nothing to do")
     return root.url
@@ -149,18 +164,17 @@ def _scan_files(
     executor: Executor,
     run: Run,
     listener: ProgressListener,
-) -> Callable[[], Iterator[Scan]]:
-    """Scan files in parallel, the largest first; return what reads their scans one by one, in the files' order."""
+) -> Scans:
+    """Scan files in parallel, the largest first; their scans are read in the files' order."""
     reports = Reports(run.folder, _KIND)
-    num_bytes = sum(file.num_bytes for file in files)
 
     def estimate() -> int | None:
         """Return the number of all records, from the sizes of the files."""
-        done = {report.item: report.numbers[0] for report in reports.found()}
-        num_records, scanned = sum(done.values()), sum(files[number].num_bytes for number in done)
-        if not scanned or not num_records:
-            return None
-        return num_records if len(done) == len(files) else max(num_records, round(num_records * num_bytes / scanned))
+        done = reports.found()
+        num_records = sum(report.numbers[0] for report in done)
+        scanned = sum(files[report.item].num_bytes for report in done)
+        share = 1.0 if len(done) == len(files) else scanned / sum(file.num_bytes for file in files)
+        return max(num_records, round(num_records / share)) if scanned and num_records else None
 
     phase = Phase(listener, "scanning", None, reports.total, count_total=estimate)
     largest_first = sorted(enumerate(files), key=lambda one: -one[1].num_bytes)
@@ -181,20 +195,91 @@ def _name_of(url: str) -> str:
     return parts[-1] if parts else "dataset"
 
 
-def _adoptable_layout(files: ForeignFiles, options: AdoptOptions) -> RecordLayout:
-    """Return the layout of the records, from the first ones of some files, if the reader can read them as they are."""
-    num = len(files.files)
-    chosen = [files.files[at * num // _FILES] for at in range(_FILES)] if num > _FILES else files.files
-    samples = files.sample(chosen, _RECORDS, _RECORDS)
-    wanted = (options.image_feature, options.label_feature, options.label_type)
-    overrides = LayoutOverrides(*wanted, unlabelled=options.unlabelled, takes_masks=True)
-    layout = files.infer_layout([one for some in samples.values() for one in some], overrides)
-    problem = None
-    if layout.image.form != "encoded":
-        problem = f"the image in {printable(layout.image.name)!r} is stored as pixels, not as a JPEG or PNG"
-    elif layout.label.is_text:
-        problem = f"the labels in {printable(layout.label.name)!r} are texts, not numbers"
-    if problem is not None:
-        msg = f"{printable(files.folder.url)}: {problem}, and records are adopted as they are"
-        raise RefusedDataError(msg, [conversion_of(files.folder, [file.path for file in files.every])])
-    return replace(layout, key=options.key_feature or layout.key)
+def digest_of(merged: Merged, classes: Sequence[str], splits: Mapping[str, str]) -> str:
+    """Return the manifest's ``plan_digest``: equal for equal files, features, classes, splits and versions."""
+    decided = {
+        "files": [[file.path, splits[file.path], sha256] for file, sha256 in merged.sha256.items()],
+        "features": {name: one.model_dump(mode="json") for name, one in merged.features.items()},
+        "stored_as": merged.stored_as,
+        "classes": classes,
+        "software": software.versions(),
+    }
+    return sha256_hex(canonical_json(decided))
+
+
+def publish(root: Folder, merged: Merged, splits: Mapping[str, str], scans: Scans, known: dict[str, Any]) -> bool:
+    """Write the indexes and the manifest, and remove what killed adoptions left; False if the manifest was there.
+
+    `known` has the fields of the manifest that do not follow from `merged` and the shards.
+    """
+    root.create()
+    with locked(root, _LOCK):
+        remove_temporaries(root)
+        shards, contents, num_classes = dict[str, list[FinishedShard]](), [], len(known["classes"])
+        for file, scan in zip(merged.sha256, scans(), strict=True):
+            shards.setdefault(splits[file.path], []).append(_write_index(root, file, scan, merged, known))
+            # 64 bits of each image are enough to count those that are there twice.
+            contents.append(digest_prefixes(scan.rows["content_sha256"]))
+        images = np.concatenate(contents)
+        source = Source(
+            fingerprint=sha256_hex(canonical_json(sorted(merged.sha256.values()))),
+            layout=ADOPTED,
+            num_files=len(merged.sha256),
+            num_bytes=sum(file.num_bytes for file in merged.sha256),
+            skipped={},
+            groups=None,
+            duplicates=len(images) - len(np.unique(images)),
+        )
+        decided = {
+            "features": merged.features,
+            "splits": {name: summarise_split(of_split, num_classes) for name, of_split in shards.items()},
+            "source": source,
+            "rejected": Rejected(num_examples=0, by_reason={}),
+            "files": [],
+            "software": software.versions(),
+            "stored_as": merged.stored_as,
+        }
+        manifest = seal_manifest(known | decided)
+        write_shard_tables(root, manifest)
+        is_new = _write_unless_there(root, naming.MANIFEST, manifest.to_bytes())
+        kept = {_LOCK, *(shard.index.path for _, shard in manifest.shards())}
+        _remove_others(root, naming.INDEXES, kept.union(*map(ancestors, kept)))
+    return is_new
+
+
+def _write_unless_there(root: Folder, path: str, content: bytes) -> bool:
+    """Write a file; return False if it has this content already, so that no reader sees a file change without need."""
+    entry = root.stat(path)
+    if entry is not None and entry.num_bytes == len(content) and root.read(path) == content:
+        return False
+    with root.atomic_write(path) as out:
+        out.write(content)
+    return True
+
+
+def _remove_others(root: Folder, folder: str, kept: Collection[str]) -> None:
+    """Remove what is below the folder of the indexes: older ones, and temporary files of a killed process."""
+    for entry in root.scan(folder):
+        path = f"{folder}/{entry.name}"
+        if path not in kept:
+            (root.remove_tree if entry.is_folder else root.remove)(path)
+        elif entry.is_folder:
+            _remove_others(root, path, kept)
+
+
+def _write_index(
+    root: Folder, file: ForeignFile, scan: Scan, merged: Merged, known: Mapping[str, Any]
+) -> FinishedShard:
+    """Write the index of a file: the rows of its scan, with what all records have decided."""
+    rows, found = scan
+    is_numbered = merged.layout.key is None
+    keys = [record_key(file.path, number) for number in range(len(rows))] if is_numbered else rows["key"].to_pylist()
+    names = pa.DictionaryArray.from_arrays(rows["label"].combine_chunks(), pa.array(known["classes"], pa.string()))
+    decided = {"key": pa.array(keys, pa.string()), "key_hash": pa.array(key_hashes(keys)), "label_name": names}
+    table = pa.table([decided.get(name, rows[name]) for name in SCHEMA.names], schema=SCHEMA)
+    digest, records_root = known["plan_digest"], known["records_root"]
+    summary = ShardSummary(len(table), found.num_bytes, found.sha256, digest, num_with_gps=found.num_with_gps)
+    raw = serialize_index(table, summary)
+    path = f"{naming.INDEXES}/{naming.index_folder(digest)}/{file.path}{naming.INDEX_ENDING}"
+    _write_unless_there(root, path, raw)
+    return FinishedShard.written(join(records_root or "", file.path), path, summary, table, raw)

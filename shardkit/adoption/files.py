@@ -1,4 +1,4 @@
-"""Find the files of an adoption and their splits, and check the folder that is written into.
+"""Find the files of an adoption, their splits and their layout, and check the folder that is written into.
 
 If it holds an earlier adoption of the same files with the same options, nothing is done; everything else is refused. So
 the command of an adoption that was killed after it had written the manifest ends well, as `convert` does.
@@ -14,6 +14,8 @@ from typing import Any
 from shardkit import naming, software
 from shardkit.dataset.foreign.file_names import is_tfrecord_name, split_of_file
 from shardkit.dataset.foreign.files import ForeignFiles
+from shardkit.dataset.foreign.inferring import LayoutOverrides
+from shardkit.dataset.foreign.record_layout import RecordLayout
 from shardkit.dataset.manifest import Manifest, find_dataset
 from shardkit.dataset.manifest.pinning import refuse_pinned
 from shardkit.dataset.manifest.readopting import ADOPT, adopt_command
@@ -25,20 +27,27 @@ from shardkit.refusals import RefusedDataError
 from shardkit.storage import TEMPORARY, Entry, Folder, LocalFolder, open_folder, os_errors_as
 from shardkit.storage.opening import shared_folder
 
+_FILES, _RECORDS = 8, 16  # files, spread over all, and records of each, from which the layout is inferred
 _SHOWN = 5
 _MAX_SOURCES = 6  # longer calls name the folder that all files are in
 
 
 def find_files(given: Sequence[str]) -> tuple[Folder, dict[str, Entry]]:
     """Return the folder that files, folders and local patterns have in common, and the files by path, sorted."""
-    entries: dict[str, Entry] = {}
-    folders = []
-    for url in [path for one in given for path in _expanded(one)]:
-        folder, found = _files_at(url)
-        folders.append(folder)
-        entries |= found
     if not given:
         raise CallError("give the TFRecord files to adopt, or their folder")
+    entries, folders = dict[str, Entry](), list[str]()
+    for url in [path for one in given for path in _expanded(one)]:
+        whole = open_folder(url)
+        with os_errors_as("read", printable(url)):
+            entry = whole.stat("")
+            if entry is None:
+                raise CallError(f"{printable(url)}: there is no such file or folder; check the path")
+            found = _below(whole, "") if entry.is_folder else [("", entry)]
+        if not found:
+            raise CallError(f"{printable(url)}: there is no TFRecord file below this folder; give the files themselves")
+        folders.append(whole.url if entry.is_folder else whole.url.rpartition("/")[0] or "/")
+        entries |= {join(whole.url, path).removesuffix("/"): one for path, one in found}
     base = shared_folder(folders if len(folders) == 1 else [url.rpartition("/")[0] for url in entries])
     below = {url.removeprefix(f"{base.rstrip('/')}/"): entry for url, entry in entries.items()}
     for path in below:
@@ -56,21 +65,6 @@ def _expanded(given: str) -> list[str]:
     if not found:
         raise CallError(f"{printable(given)}: no file has a name like this; check the pattern")
     return found
-
-
-def _files_at(url: str) -> tuple[str, dict[str, Entry]]:
-    """Return the folder of a file or the folder itself, and its files by URL."""
-    whole = open_folder(url)
-    with os_errors_as("read", printable(url)):
-        entry = whole.stat("")
-        if entry is None:
-            raise CallError(f"{printable(url)}: there is no such file or folder; check the path")
-        if not entry.is_folder:
-            return whole.url.rpartition("/")[0] or "/", {whole.url: entry}
-        found = {f"{whole.url}/{path}": one for path, one in _below(whole, "")}
-    if not found:
-        raise CallError(f"{printable(url)}: there is no TFRecord file below this folder; give the files themselves")
-    return whole.url, found
 
 
 def _below(folder: Folder, path: str) -> list[tuple[str, Entry]]:
@@ -118,6 +112,23 @@ def refuse_compressed(files: ForeignFiles) -> None:
         )
         change = conversion_of(files.folder, [file.path for file in files.every], meaning="an uncompressed dataset")
         raise RefusedDataError(msg, [change])
+
+
+def adoptable_layout(files: ForeignFiles, overrides: LayoutOverrides) -> RecordLayout:
+    """Return the layout of the records, from the first ones of some files, if the reader can read them as they are."""
+    num = len(files.files)
+    chosen = [files.files[at * num // _FILES] for at in range(_FILES)] if num > _FILES else files.files
+    samples = files.sample(chosen, _RECORDS, _RECORDS)
+    layout = files.infer_layout([one for some in samples.values() for one in some], overrides)
+    problem = None
+    if layout.image.form != "encoded":
+        problem = f"the image in {printable(layout.image.name)!r} is stored as pixels, not as a JPEG or PNG"
+    elif layout.label.is_text:
+        problem = f"the labels in {printable(layout.label.name)!r} are texts, not numbers"
+    if problem is not None:
+        msg = f"{printable(files.folder.url)}: {problem}, and records are adopted as they are"
+        raise RefusedDataError(msg, [conversion_of(files.folder, [file.path for file in files.every])])
+    return layout
 
 
 def conversion_of(records: Folder, paths: Sequence[str], meaning: str = "", **options: Any) -> Change:
@@ -182,14 +193,13 @@ def own_datasets(records: Folder, paths: Iterable[str]) -> list[Manifest]:
 
 def unfinished(records: Folder, paths: Sequence[str], own: Sequence[Manifest]) -> set[str]:
     """Return the files in folders of shardkit's datasets that are not theirs, as of a killed append."""
-    others = set[str]()
-    urls = {f"{records.url.rstrip('/')}/{path}": path for path in paths}
-    for root, manifest in ((f"{one.root.url.rstrip('/')}/", one) for one in own):
-        below = {url.removeprefix(root): path for url, path in urls.items() if url.startswith(root)}
-        for known in {shard.path for _, shard in manifest.shards()} & {*below}:
-            del below[known]
-        others |= {path for url, path in below.items() if naming.is_generation_folder(url.partition("/")[0])}
-    return others
+    shards = {f"{one.root.url.rstrip('/')}/": {shard.path for _, shard in one.shards()} for one in own}
+
+    def is_other(url: str) -> bool:
+        below = [(url.removeprefix(root), known) for root, known in shards.items() if url.startswith(root)]
+        return any(path not in known and naming.is_generation_folder(path.partition("/")[0]) for path, known in below)
+
+    return {path for path in paths if is_other(f"{records.url.rstrip('/')}/{path}")}
 
 
 def refuse_own(own: Sequence[Manifest]) -> None:
@@ -220,9 +230,9 @@ def refuse_other(before: Manifest, recorded: Mapping[str, Any], sizes: Mapping[s
     """Refuse other options or other files, by path and size, than those of an earlier adoption, before any is read."""
     url, earlier = printable(before.root.url), before.options.get(ADOPT, {})
     if others := sorted(name for name in {*earlier, *recorded} if earlier.get(name) != recorded.get(name)):
-        flags = [f"--{one.replace('splits', 'split').replace('_', '-')}" if one != "files" else one for one in others]
+        options = [one if one == "files" else named({"splits": "split_files"}.get(one, one)) for one in others]
         raise CallError(
-            f"{url}: the files were adopted before, with other {' and '.join(flags)}; add {named('overwrite', True)} "
+            f"{url}: the files were adopted before, with other {' and '.join(options)}; add {named('overwrite', True)} "
             f"to adopt them again, or {named('into', 'DATASET')} to write another manifest elsewhere"
         )
     known = {before.path_in_records(shard): shard.num_bytes for _, shard in before.shards()}

@@ -4,36 +4,40 @@ Class numbers stay those in the records.
 """
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from itertools import islice
-from typing import Literal, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
+import pyarrow as pa
 
 from shardkit.adoption.files import conversion_of
-from shardkit.adoption.scanning import FeatureCount, Found, Scan, ScanProblem, needed_features
-from shardkit.conversion.inventory.columns import stored_name
+from shardkit.adoption.scanning import FeatureCount, Found, ScanProblem, Scans, needed_features
+from shardkit.conversion.inventory.columns import features_of, stored_name
 from shardkit.dataset import features as own
 from shardkit.dataset.features import Feature
 from shardkit.dataset.foreign.files import ForeignFile, ForeignFiles, number_problem
 from shardkit.dataset.foreign.label_names import LabelNames, lines_as_names
-from shardkit.dataset.foreign.record_layout import RecordLayout
+from shardkit.dataset.foreign.record_layout import Column, RecordLayout
+from shardkit.dataset.foreign.values import Kind
 from shardkit.dataset.manifest import Manifest
 from shardkit.errors import CallError, DataError
 from shardkit.hashing import hash64
 from shardkit.naming import counted, printable
 from shardkit.options.words import named
+from shardkit.record_sources.tfrecord.records import record_fields
 from shardkit.refusals import RefusedDataError
 from shardkit.storage import Folder
 
 _PROBLEMS_SHOWN = 5
-_DTYPES: dict[str, Literal["bytes", "int64", "float32"]] = {"bytes": "bytes", "int64": "int64", "float": "float32"}
 _LABELS = {
-    "class": (own.LABEL, own.CLASS_LABEL),
-    "classes": (own.LABELS, own.CLASS_LABELS),
-    "masks": (own.MASK, own.MASK_FEATURE),
-    "objects": (own.OBJECT_LABELS, own.CLASS_LABELS),
+    "class": own.LABEL,
+    "classes": own.LABELS,
+    "objects": own.OBJECT_LABELS,
+    "masks": own.MASK,
+    "numbers": own.LABEL,
 }
 _MAX_CLASSES = 1_000_000  # a number above is an id, and every class has a name and counts in the manifest
 _LABELLED = {"class", "classes", "objects"}
@@ -43,23 +47,18 @@ class Merged(NamedTuple):
     """What the scans of all files found."""
 
     found: Found
-    sha256: Sequence[str]  # of each file
+    sha256: dict[ForeignFile, str]  # of each file, in the order of the dataset
+    layout: RecordLayout  # with the features that all records have; a key of None numbers the records
     features: dict[str, Feature]  # of the dataset by name, sorted
     stored_as: dict[str, tuple[str, ...]]  # see `dataset.stored_names`
-    left_out: list[tuple[str, str]]  # (name in the records, why the dataset does not have it)
-    key: str | None  # feature of the keys; None to number the records
     why_numbered: str | None  # why a feature that looked like a key is none; None if there was none or it is one
 
 
 def merge_scans(
-    records: Folder,
-    files: Sequence[ForeignFile],
-    scans: Callable[[], Iterator[Scan]],
-    layout: RecordLayout,
-    key_feature: str | None,
+    records: Folder, files: Sequence[ForeignFile], scans: Scans, layout: RecordLayout, key_feature: str | None
 ) -> Merged:
     """Read all scans one by one, and decide features and keys; `key_feature` is one that the user names."""
-    total, needed, num_records, sha256 = Found(), needed_features(layout), 0, []
+    total, needed, num_records, sha256 = Found(), needed_features(layout), 0, dict[ForeignFile, str]()
     problems, unlike, first = list[tuple[str, ScanProblem]](), "", dict[str, str]()
     hashes = [np.zeros(0, np.uint64)]  # of the keys; 8 bytes for each record
     for file, (rows, found) in zip(files, scans(), strict=True):
@@ -76,10 +75,10 @@ def merge_scans(
                     "these files were not written by one program: adopt them apart"
                 )
         total.add(path, found)
-        sha256.append(found.sha256)
+        sha256[file] = found.sha256
         num_records += len(rows)
         if layout.key is not None and total.key_problem is None:
-            hashes.append(hash64(rows["key_text"].to_pylist(), seed=0, purpose="key"))
+            hashes.append(hash64(rows["key"].to_pylist(), seed=0, purpose="key"))
     if problems:
         raise _records_refused(records, [file.path for file in files], problems, layout)
     if unlike:
@@ -92,14 +91,12 @@ def merge_scans(
             remedy = f"name another feature with {named('key_feature')}, or leave it out to number the records"
             raise DataError(f"{problem}; {remedy}")
         key = None
-    return Merged(total, sha256, *_features(layout, total, num_records, key), key, problem)
+    layout = _layout_of_all(layout, total, num_records, key)
+    return Merged(total, sha256, layout, _features(layout, total.features), _stored_as(layout), problem)
 
 
 def _same_keys(
-    name: str,
-    hashes: Sequence[npt.NDArray[np.uint64]],
-    files: Sequence[ForeignFile],
-    scans: Callable[[], Iterator[Scan]],
+    name: str, hashes: Sequence[npt.NDArray[np.uint64]], files: Sequence[ForeignFile], scans: Scans
 ) -> str | None:
     """Return a sentence about two records of one key; None if there are none."""
     every = np.concatenate(hashes)
@@ -112,7 +109,7 @@ def _same_keys(
         at = int(np.searchsorted(ends, row, side="right")) - 1
         number = int(row - ends[at])
         places.append(f"{printable(files[at].path)}, record {number}")
-        value = next(islice(scans(), at, None)).rows["key_text"][number].as_py().decode()
+        value = next(islice(scans(), at, None)).rows["key"][number].as_py()
     return f"{name!r} is not unique: {printable(value)!r} is in {' and in '.join(places)}"
 
 
@@ -143,56 +140,59 @@ def _records_refused(
     return RefusedDataError(f"{text}Restore the files", [change])
 
 
-def _features(
-    layout: RecordLayout, found: Found, num_records: int, key: str | None
-) -> tuple[dict[str, Feature], dict[str, tuple[str, ...]], list[tuple[str, str]]]:
-    """Return the features, what they are stored as, and those that are left out; see `Merged`."""
-    label, boxes, counts = layout.label, layout.boxes, found.features
-    features = dict(own.ALWAYS)
-    stored: dict[str, tuple[str, ...]] = {own.IMAGE: (layout.image.name,), "height": (), "width": ()}
-    stored["key"] = () if key is None else (key,)
-    if label.kind == "numbers":
-        shape = () if label.num_targets == 1 else (label.num_targets,)
-        features[own.LABEL] = Feature(dtype=_DTYPES[counts[label.name].kind], role="scalar", shape=shape)
-        stored[own.LABEL] = (label.name,)
-    elif label.kind != "none":
-        name, features[name] = _LABELS[label.kind]
-        stored[name] = (label.name,)
-    left_out = list(layout.left_out)
-    used = {layout.image.name, label.name, key, *(boxes.sides if boxes else ())}
-    present = {name: count for name, count in counts.items() if count.kind != "empty"}
-    if boxes is not None:
-        features[f"{own.OBJECTS}bbox"], stored[f"{own.OBJECTS}bbox"] = own.BOXES, boxes.sides
+def _layout_of_all(layout: RecordLayout, found: Found, num_records: int, key: str | None) -> RecordLayout:
+    """Return the layout with the features that all records have; it says of the others why they are left out."""
+    boxes, left_out = layout.boxes, list(layout.left_out)
+    present = {name: count for name, count in found.features.items() if count.kind != "empty"}
+    used = {layout.image.name, layout.label.name, key, *(boxes.sides if boxes else ())}
+    extra, columns = list[tuple[str, str, Kind]](), list[Column]()
     for feature, field, _ in boxes.extra if boxes else ():
-        if feature not in present or feature in used:
+        count = present.get(feature)
+        if count is None or feature in used:
             continue
-        if present[feature].kind == "mixed" or feature in found.uneven:
+        if count.kind == "mixed" or feature in found.uneven:
             left_out.append((feature, "not every record has as many values as labels"))
-            continue
-        name = f"{own.OBJECTS}{field}"
-        features[name], stored[name] = _column(present[feature], is_list=True), (feature,)
-        used.add(feature)
-    for column in layout.columns:
-        count = present.get(column.name)
-        if column.name in used or count is None:
+        else:
+            extra.append((feature, field, count.kind))
+            used.add(feature)
+    if boxes is not None:
+        boxes = replace(boxes, extra=tuple(extra))
+    layout, all_columns = replace(layout, boxes=boxes, key=key, columns=()), layout.columns
+    taken = {*features_of(pa.schema(record_fields(layout, None)))}
+    for name in (column.name for column in all_columns if column.name not in used):
+        count = present.get(name)
+        if count is None:
             continue
         if count.kind == "mixed":
-            left_out.append((column.name, "its values, or its empty lists, are of several kinds"))
+            left_out.append((name, "its values, or its empty lists, are of several kinds"))
         elif count.num_records < num_records:
-            missing = num_records - count.num_records
-            left_out.append((column.name, f"{missing:,} of {num_records:,} records lack it"))
-        elif column.name in features or stored_name(column.name) in features:
-            left_out.append((column.name, "the dataset's own feature of this name takes its place"))
-        else:  # "labels" or "objects/camera" would be taken for labels or for a field of objects
-            name = stored_name(column.name)
-            features[name], stored[name] = _column(count, is_list=not count.fewest == count.most == 1), (column.name,)
-    kept = {name: names for name, names in stored.items() if names != (name,)}
-    return dict(sorted(features.items())), dict(sorted(kept.items())), left_out
+            left_out.append((name, f"{num_records - count.num_records:,} of {num_records:,} records lack it"))
+        elif not taken.isdisjoint({name, stored_name(name)}):
+            left_out.append((name, "the dataset's own feature of this name takes its place"))
+        else:
+            columns.append(Column(name, count.kind, is_list=not count.fewest == count.most == 1))
+            taken.add(stored_name(name))
+    return replace(layout, columns=tuple(columns), left_out=tuple(left_out))
 
 
-def _column(count: FeatureCount, *, is_list: bool) -> Feature:
-    role: Literal["text", "scalar"] = "text" if count.kind == "bytes" else "scalar"
-    return Feature(dtype=_DTYPES[count.kind], role=role, shape=(None,) if is_list else ())
+def _features(layout: RecordLayout, counts: Mapping[str, FeatureCount]) -> dict[str, Feature]:
+    features = features_of(pa.schema(record_fields(layout, None)))
+    if layout.label.kind == "numbers" and counts[layout.label.name].kind == "int64":  # a conversion stores float32
+        features[own.LABEL] = features[own.LABEL].model_copy(update={"dtype": "int64"})
+    return features
+
+
+def _stored_as(layout: RecordLayout) -> dict[str, tuple[str, ...]]:
+    """Return the names of the features in the records, where these are others; see `dataset.stored_names`."""
+    stored: dict[str, tuple[str, ...]] = {own.IMAGE: (layout.image.name,), "height": (), "width": ()}
+    stored["key"] = () if layout.key is None else (layout.key,)
+    if layout.label.kind != "none":
+        stored[_LABELS[layout.label.kind]] = (layout.label.name,)
+    if layout.boxes is not None:
+        stored[f"{own.OBJECTS}bbox"] = layout.boxes.sides
+        stored |= {f"{own.OBJECTS}{field}": (feature,) for feature, field, _ in layout.boxes.extra}
+    stored |= {stored_name(column.name): (column.name,) for column in layout.columns}
+    return {name: names for name, names in sorted(stored.items()) if names != (name,)}
 
 
 class ClassNames(NamedTuple):
@@ -203,10 +203,10 @@ class ClassNames(NamedTuple):
 
 
 def choose_classes(
-    given: Sequence[str] | None, own: Sequence[Manifest], files: ForeignFiles, layout: RecordLayout, merged: Merged
+    given: Sequence[str] | None, own: Sequence[Manifest], files: ForeignFiles, merged: Merged
 ) -> ClassNames:
     """Return the user's classes, else those of shardkit's datasets, of a file next to the records, or of these."""
-    label, found = layout.label, merged.found
+    label, found = merged.layout.label, merged.found
     # Files that TFDS reads have the first classes only of a dataset that grew.
     of_own = own[0].classes if own and all(one.classes == own[0].classes for one in own) else []
     if label.kind == "masks":
@@ -263,19 +263,15 @@ def _label_range(found: Found, names: Sequence[str]) -> str:
     )
 
 
-def found_lines(merged: Merged, classes: ClassNames, layout: RecordLayout) -> Iterator[str]:
+def found_lines(merged: Merged, classes: ClassNames) -> Iterator[str]:
     """Yield lines about what all records say: labels, classes, keys, features, and facts to know before training."""
-    found, label = merged.found, layout.label
+    found, label, key = merged.found, merged.layout.label, merged.layout.key
     if classes.names:
         yield f"labels    {_label_range(found, classes.names)}"
         yield f"classes   {classes.origin}"
     numbered = "file and record number" + (f", because {merged.why_numbered}" if merged.why_numbered else "")
-    yield f"key       {numbered if merged.key is None else printable(merged.key)}"
-    if others := sorted({column.name for column in layout.columns} & {*merged.features}):
-        yield f"stored    {', '.join(map(printable, others))}"
-    for why in dict.fromkeys(why for _, why in merged.left_out):
-        names = ", ".join(printable(name) for name, reason in merged.left_out if reason == why)
-        yield f"left out  {names}: {why}"
+    yield f"key       {numbered if key is None else printable(key)}"
+    yield from merged.layout.describe_others()
     if found.num_rotated:
         images = counted(found.num_rotated, "image")
         yield (f"note      {images} with an EXIF orientation: pixels are given as stored, as tf.io.decode_image does")

@@ -5,7 +5,7 @@ The file is read once, front to back. Nothing is decoded but the headers of the 
 
 import hashlib
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any, BinaryIO, Literal, NamedTuple, TypeAlias
 
@@ -24,6 +24,7 @@ from shardkit.images.boxes import has_area
 from shardkit.images.gps import has_gps
 from shardkit.naming import printable
 
+_BLOCK_ROWS = 1 << 14  # a row takes ten times as much memory as in a table
 _MAX_PROBLEMS = 20  # of a file; the scan goes on behind a damaged record
 _FORMATS = {"JPEG", "PNG"}
 _NOT_DECODED = "jpeg_process"  # arithmetic coding and the lossless process, which TensorFlow cannot decode
@@ -34,12 +35,8 @@ _DEPTHS = {8, 16}
 _SUMS = ("num_rotated", "num_bad_boxes", "num_with_gps", "num_without_labels")
 MixedKind: TypeAlias = Kind | Literal["mixed"]
 
-# The columns of an index that one record alone decides, and the text from which its key is made.
-ROWS = pa.schema(
-    [SCHEMA.field(name) for name in ("offset", "length", "label", "labels", "height", "width", "format")]
-    + [SCHEMA.field(name) for name in ("image_start", "image_bytes", "content_sha256")]
-    + [pa.field("key_text", pa.binary())]
-)
+# The rows of an index, in which what all records decide is null; the key, too, if there is no text for it.
+ROWS = pa.schema([field.with_nullable(True) for field in SCHEMA])  # noqa: FBT003
 
 
 class ScanProblem(NamedTuple):
@@ -120,6 +117,9 @@ class Scan(NamedTuple):
     found: Found
 
 
+Scans: TypeAlias = Callable[[], Iterator[Scan]]  # reads the scans of all files, one by one
+
+
 def needed_features(layout: RecordLayout) -> frozenset[str]:
     """Return the names of the features without which a record cannot be adopted."""
     label = () if layout.label.kind == "none" else (layout.label.name,)
@@ -129,7 +129,7 @@ def needed_features(layout: RecordLayout) -> frozenset[str]:
 def scan_file(file: BinaryIO, layout: RecordLayout) -> Scan:
     """Scan an open TFRecord file from its start."""
     hashed, found, needed = HashedFile(file), Found(), needed_features(layout)
-    rows: list[tuple[Any, ...]] = []
+    rows, blocks = list[dict[str, Any]](), [ROWS.empty_table()]
     kinds: dict[str, Kind] = {}  # of the needed features
     shapes = Counter[tuple[str, Kind, int]]()  # number of records with this kind and number of values of a feature
     num_records = 0
@@ -141,7 +141,10 @@ def scan_file(file: BinaryIO, layout: RecordLayout) -> Scan:
                 raise RecordError(f"at byte {at}: {frame.problem}")
             record = read_record(frame.data)
             _count(record, needed, kinds, shapes)
-            rows.append((at, len(frame.data), *_row(record, frame.number, layout, found)))
+            rows.append({"offset": at, "length": len(frame.data), **_row(record, frame.number, layout, found)})
+            if len(rows) == _BLOCK_ROWS:
+                blocks.append(pa.Table.from_pylist(rows, ROWS))
+                rows.clear()
         except RecordError as error:
             found.problems.append(ScanProblem(frame.number, str(error), frame.is_end))
             if len(found.problems) >= _MAX_PROBLEMS:
@@ -152,8 +155,8 @@ def scan_file(file: BinaryIO, layout: RecordLayout) -> Scan:
     for (name, kind, num_values), number in shapes.items():
         found.count(name, FeatureCount(kind, number, num_values, num_values))
     found.num_bytes, found.sha256 = hashed.num_bytes, hashed.sha256
-    columns = zip(*rows, strict=True) if rows and not found.problems else [()] * len(ROWS)
-    return Scan(pa.table([pa.array(*one) for one in zip(columns, ROWS.types, strict=True)], schema=ROWS), found)
+    table = pa.concat_tables([*blocks, pa.Table.from_pylist(rows, ROWS)])
+    return Scan(ROWS.empty_table() if found.problems else table, found)
 
 
 def _count(
@@ -167,8 +170,8 @@ def _count(
         shapes[name, kind, len(values)] += 1
 
 
-def _row(record: Record, number: int, layout: RecordLayout, found: Found) -> tuple[Any, ...]:
-    """Return the values of `ROWS` after the record's place; RecordError is a sentence without it."""
+def _row(record: Record, number: int, layout: RecordLayout, found: Found) -> dict[str, Any]:
+    """Return a record's values for `ROWS`, without its place; RecordError is a sentence without it."""
     features = record.features
     image = _only_bytes(features.get(layout.image.name, []), f"its feature {printable(layout.image.name)!r}", "image")
     try:
@@ -187,23 +190,37 @@ def _row(record: Record, number: int, layout: RecordLayout, found: Found) -> tup
         found.lowest = min(found.lowest, *labels)
         if max(labels) > found.highest:
             found.highest, found.where_highest = max(labels), f"record {number}"
-    label = labels[0] if labels and layout.label.kind == "class" else None
-    several = sorted(set(labels)) if labels is not None and layout.label.kind in _LISTS else None
-    keys = features.get(layout.key or "", [])
-    key = keys[0] if keys and isinstance(keys[0], bytes) and keys[0] else None
-    if layout.key is not None and found.key_problem is None and (problem := _key_problem(key, printable(layout.key))):
-        found.key_problem = f"record {number}: {problem}, so it cannot be the key"
-    place = record.locate(layout.image.name)
-    return label, several, info.height, info.width, info.format, *place, hashlib.sha256(image).digest(), key
+    start, num_bytes = record.locate(layout.image.name)
+    return {
+        "key": _key(features, number, layout.key, found),
+        "label": labels[0] if labels and layout.label.kind == "class" else None,
+        "labels": sorted(set(labels)) if labels is not None and layout.label.kind in _LISTS else None,
+        "height": info.height,
+        "width": info.width,
+        "format": info.format,
+        "image_start": start,
+        "image_bytes": num_bytes,
+        "source_bytes": num_bytes,
+        "content_sha256": hashlib.sha256(image).digest(),
+        "changes": "",
+    }
 
 
-def _key_problem(key: bytes | None, name: str) -> str | None:
-    if key is None:
-        return f"there is no text in {name!r}"
+def _key(features: Features, number: int, name: str | None, found: Found) -> str | None:
+    """Return a record's key; None if there is none, or one before it had none."""
+    if name is None or found.key_problem is not None:
+        return None
+    key, problem = next(iter(features.get(name, [])), None), f"there is no text in {printable(name)!r}"
     try:
-        return None if key.decode().isprintable() else f"{name!r} has control characters"
+        text = key.decode() if isinstance(key, bytes) else ""
+        if text.isprintable() and text:
+            return text
+        if text:
+            problem = f"{printable(name)!r} has control characters"
     except UnicodeDecodeError:
-        return f"there is a text that is not UTF-8 in {name!r}"
+        problem = f"there is a text that is not UTF-8 in {printable(name)!r}"
+    found.key_problem = f"record {number}: {problem}, so it cannot be the key"
+    return None
 
 
 def _only_bytes(values: Sequence[Any], what: str, expected: str) -> bytes:

@@ -63,15 +63,10 @@ def check_workers(
 
 @dataclass(frozen=True, slots=True)
 class Look:
-    """What each worker process does once; small and pickled into the job.
+    """What each worker process does once; small and pickled into the job."""
 
-    Attributes:
-        source_url: The source.
-        num_bytes: Its size if it is a file; None for a folder, which `for_each` compares.
-    """
-
-    source_url: str
-    num_bytes: int | None
+    source_url: str  # the source
+    num_bytes: int | None  # its size if it is a file; None for a folder, which `for_each` compares
 
     def __call__(self, number: int, fence: Fence) -> None:
         """Look at the source, and leave a file with the name of this host."""

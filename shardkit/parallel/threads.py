@@ -10,6 +10,7 @@ import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, ClassVar, TypeVar
 
 from shardkit.errors import MachineError, ShardkitError
@@ -17,6 +18,7 @@ from shardkit.parallel.for_each import Work
 from shardkit.parallel.progress import Phase, Poll, poll_while, shown
 
 _T = TypeVar("_T")
+_END: Any = object()
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,30 +39,24 @@ class ThreadExecutor:
     def working(self, phase: Phase) -> Iterator[Callable[[Work, Iterable[Any]], collections.deque[Any]]]:
         """Show a phase during the block; its value calls a function for each item, and returns all that it yields."""
         with shown(phase) as poll:
-
-            def each(work: Work, items: Iterable[Any]) -> collections.deque[Any]:
-                results: collections.deque[Any] = collections.deque()
-
-                def work_on(item: Any) -> None:
-                    for result in work(item) or ():
-                        results.append(result)
-
-                _run(work_on, items, self.num_threads, poll, phase)
-                return results
-
-            yield each
+            yield partial(_work_on_each, self.num_threads, phase, poll)
 
 
-def _run(work: Callable[[_T], None], items: Iterable[_T], num_threads: int, poll: Poll, phase: Phase) -> None:
-    """Call a function for each item, taken one by one when a thread is free."""
+def _work_on_each(
+    num_threads: int, phase: Phase, poll: Poll, work: Work, items: Iterable[Any]
+) -> collections.deque[Any]:
+    """Call a function for each item, taken one by one when a thread is free; return all that it yields."""
     left, lock, is_over = iter(items), threading.Lock(), threading.Event()
+    results: collections.deque[Any] = collections.deque()
 
     def work_on() -> None:
         try:
-            for item in _shared(left, lock):
-                if is_over.is_set():
+            while not is_over.is_set():
+                with lock:
+                    item = next(left, _END)
+                if item is _END:
                     return
-                work(item)
+                results.extend(work(item) or ())
         except BaseException:
             is_over.set()
             raise
@@ -76,6 +72,7 @@ def _run(work: Callable[[_T], None], items: Iterable[_T], num_threads: int, poll
     finally:
         is_over.set()
         pool.shutdown(wait=False)
+    return results
 
 
 def _raise_error_of(thread: Future[None]) -> None:
@@ -85,17 +82,6 @@ def _raise_error_of(thread: Future[None]) -> None:
         raise
     except Exception as error:  # a fault of a library or of ours; the user gets a sentence, a program the cause
         raise MachineError(f"a worker failed: {type(error).__name__}: {error}") from error
-
-
-def _shared(items: Iterator[_T], lock: threading.Lock) -> Iterator[_T]:
-    """Yield items of an iterator that other threads take items of, too."""
-    while True:
-        with lock:
-            try:
-                item = next(items)
-            except StopIteration:
-                return
-        yield item
 
 
 def taken(items: collections.deque[_T]) -> Iterator[_T]:

@@ -65,15 +65,23 @@ def count_entries(folder: Folder, path: str) -> int | None:
     return None if names is None else sum(not is_ignored(name) for name in names)
 
 
-def count_folders(source: Source, part: Any) -> tuple[int | None, ...]:
-    """Return `count_entries` for each of `source.listed_folders(part)`."""
-    return tuple(count_entries(source.folder, path) for path in source.listed_folders(part))
+def look_into_folders(source: Source, part: Any, *, counts: bool) -> tuple[int | None, ...]:
+    """Return for each of `source.listed_folders(part)` how many entries this host sees; None in object stores.
+
+    Counting takes long in large folders. Without it, 1 is for any number but 0, and object stores have 0.
+    """
+    look = count_entries if counts else is_filled
+    return tuple(look(source.folder, path) for path in source.listed_folders(part))
 
 
-def refuse_other_counts(source: Source, part: Any, counted_by_driver: Sequence[int | None]) -> None:
-    """Refuse to list a part on a host that sees another number of entries in a folder than the driver."""
-    for path, by_driver in zip(source.listed_folders(part), counted_by_driver, strict=False):
-        here = None if by_driver is None else seen_again(partial(count_entries, source.folder, path), by_driver)
+def refuse_other_folders(source: Source, part: Any, seen_by_driver: Sequence[int | None], *, counts: bool) -> None:
+    """Refuse to list a part on a host that sees nothing in a folder where the driver saw entries, or another number."""
+    for path, by_driver in zip(source.listed_folders(part), seen_by_driver, strict=False):
+        if by_driver:
+            refuse_unseen(source.folder, path)
+        if not counts or by_driver is None:
+            continue
+        here = seen_again(partial(count_entries, source.folder, path), by_driver)
         if here != by_driver:
             msg = (
                 f"{join(source.folder.url, path)}: host {platform.node()} sees {here} files and folders, the driver "
@@ -91,18 +99,6 @@ def seen_again(look: Callable[[], T | None], wanted: T) -> T | None:
         time.sleep(pause)
         here = look()
     return here
-
-
-def filled_folders(source: Source, part: Any) -> tuple[int, ...]:
-    """Return for each of `source.listed_folders(part)` 1 if this host sees entries in it; 0 in object stores."""
-    return tuple(int(is_filled(source.folder, path)) for path in source.listed_folders(part))
-
-
-def refuse_unseen_folders(source: Source, part: Any, seen_by_driver: Sequence[int | None]) -> None:
-    """Refuse to list a part on a host that sees nothing in a folder in which the driver saw entries."""
-    for path, was_filled in zip(source.listed_folders(part), seen_by_driver, strict=False):
-        if was_filled:
-            refuse_unseen(source.folder, path)
 
 
 def refuse_unseen(folder: Folder, path: str) -> None:

@@ -25,19 +25,12 @@ from shardkit.verification.shards import (
 
 @dataclass(frozen=True, slots=True)
 class CheckJob:
-    """What each worker needs to check shards; small and pickled into the job.
+    """What each worker needs to check shards; small and pickled into the job."""
 
-    Attributes:
-        root: The dataset's folder.
-        manifest: The manifest without shards: it has the plan digest that the index of each shard must repeat.
-        spec: Features and classes of every example.
-        deep: Whether every image is decoded too.
-    """
-
-    root: Folder
-    manifest: Manifest
-    spec: ExampleSpec
-    deep: bool
+    root: Folder  # the dataset's folder
+    manifest: Manifest  # the manifest without shards: it has the plan digest that the index of each shard must repeat
+    spec: ExampleSpec  # features and classes of every example
+    deep: bool  # whether every image is decoded too
 
     def check(self, numbered: tuple[int, Shard], fence: Fence) -> None:
         """Check one shard, see check_shard, and report the result under its number."""
@@ -49,20 +42,7 @@ class CheckJob:
 def check_shards(
     job: CheckJob, shards: Sequence[Shard], executor: Executor, listener: ProgressListener
 ) -> list[ShardCheck]:
-    """Check shards in parallel, the largest first.
-
-    Args:
-        job: What the workers need.
-        shards: The shards.
-        executor: Runs the checks.
-        listener: Receives the progress.
-
-    Returns:
-        The result of each shard, in their order.
-
-    Raises:
-        MachineError: The engine failed, a worker does not fit the driver, or reports are missing.
-    """
+    """Check shards in parallel, the largest first; return the results in the order of the shards."""
     with work_folder(executor.temp_location) as work, claimed(work) as run:
         reports = _checks(work)
         phase = Phase(
@@ -96,20 +76,9 @@ def _without_shards(manifest: Manifest) -> Manifest:
 def verify_dataset(
     root: Folder, executor: Executor, listener: ProgressListener, *, deep: bool, digest: str | None = None
 ) -> tuple[Manifest | None, list[DatasetProblem]]:
-    """Check a whole dataset.
+    """Return the manifest of a dataset, None if it cannot be read, and every problem of it, in the manifest's order.
 
-    Args:
-        root: The dataset's folder.
-        executor: Checks the shards.
-        listener: Receives the progress.
-        deep: Whether every image is decoded too.
-        digest: Digest of the manifest to check; None for the current one.
-
-    Returns:
-        The manifest, or None if it cannot be read, and every problem found, in the order of the manifest.
-
-    Raises:
-        MachineError: See check_shards.
+    `digest` names the manifest to check; None for the current one.
     """
     manifest, problems = read_checked_manifest(root, digest)
     if manifest is None:

@@ -42,6 +42,8 @@ def test_the_same_command_again_is_nothing_to_do(old, tmp_path):
     assert (tmp_path / "new" / "manifest.json").stat() == written  # a reader sees no new manifest
     other = call("adopt", old, "--into", tmp_path / "new")
     assert (other.exit_code, "adopted before, with other --classes" in other.stderr) == (2, True)
+    other = call(*command, "--split-files", "train")
+    assert (other.exit_code, "adopted before, with other --split-files; add" in other.stderr) == (2, True)
 
 
 def printed(text):
@@ -104,7 +106,7 @@ def test_adopting_again_keeps_the_names_of_the_classes_unless_told_otherwise(old
     first = shardkit.adopt(old, classes=["tench", "shark"])
     assert shardkit.adopt(old, overwrite=True).digest == first.digest
     assert shardkit.adopt(old, classes=["a", "b"], overwrite=True).classes == ["0", "a", "b"]
-    with pytest.raises(CallError, match="adopted before, with other --classes"):
+    with pytest.raises(CallError, match="adopted before, with other classes; add overwrite=True"):
         shardkit.adopt(old)
 
 

@@ -61,13 +61,13 @@ class Outcome:
         manifest: The dataset's manifest.
         seconds: Duration of this run.
         finished_before: Number of shards that an earlier run had finished.
-        unchanged: Whether an earlier run had finished the whole conversion, so that nothing was written.
+        unchanged: Whether the dataset had everything already, so that nothing was written.
         findings: Facts about the source that the user should check; see `shardkit.conversion.planning.checks`.
     """
 
     manifest: Manifest
     seconds: float
-    finished_before: int
+    finished_before: int = 0
     unchanged: bool = False
     findings: tuple[Finding, ...] = ()
 

@@ -25,10 +25,8 @@ from shardkit.parallel.run_token import Fence
 from shardkit.sources import Listing, Source
 from shardkit.sources.hosts import (
     FolderSlice,
-    count_folders,
-    filled_folders,
-    refuse_other_counts,
-    refuse_unseen_folders,
+    look_into_folders,
+    refuse_other_folders,
     slice_source,
     slices_of,
 )
@@ -83,7 +81,7 @@ def part_groups(source: Source, *, is_remote: bool = False) -> list[tuple[int, P
 
     def look(part: Any) -> tuple[int | None, ...]:
         whole = part.part if isinstance(part, FolderSlice) else part
-        return count_folders(source, whole) if is_remote else filled_folders(source, whole)
+        return look_into_folders(source, whole, counts=is_remote)
 
     is_few = len(listed) <= LOOKING_THREADS
     seen = list(map(look, listed) if is_few else read_many(look, listed, LOOKING_THREADS))
@@ -110,9 +108,7 @@ def list_parts(
             part, listed = one, source
             if isinstance(one, FolderSlice):
                 part, listed = one.part, slice_source(source, one)
-            refuse_unseen_folders(source, part, num_entries)
-            if group.is_counted:
-                refuse_other_counts(source, part, num_entries)
+            refuse_other_folders(source, part, num_entries, counts=group.is_counted)
             for listing in retried_iterator(partial(listed.list_part, part, batch_rows)):
                 tick()
                 yield listing

@@ -169,7 +169,7 @@ def _write(job: WriteJob, task: ShardTask, fence: Fence) -> FinishedShard:
     measure("shard_bytes", num_bytes)
     for reason, number in Counter(one.reason for one in late).items():
         count(f"rejected_{reason}", number)
-    return FinishedShard.written(task.name, summary, index, raw)
+    return FinishedShard.written(task.name.records, task.name.index, summary, index, raw)
 
 
 def _planned_rows(table: pa.Table) -> list[dict[str, Any]]:

@@ -42,16 +42,9 @@ def has_models_boxes(found: FoundFeatures) -> bool:
 
 
 def find_boxes(found: FoundFeatures, sampled: Sequence[Sampled], label: str, names: str | None) -> BoxFeatures:
-    """Return the boxes that a feature of classes belongs to.
+    """Return the boxes that a feature of classes belongs to; if the feature `names` names these, their numbers too.
 
-    Args:
-        found: The features of the records.
-        sampled: The records.
-        label: The feature of the classes.
-        names: The feature that names the classes; then their numbers come along. None if there is none.
-
-    Raises:
-        DataError: There are no boxes, or not one for each class, or they are in pixels.
+    DataError: there are no boxes, or not one for each class, or they are in pixels.
     """
     if label.startswith(MODELS_OBJECTS) and has_models_boxes(found):
         sides, prefix = _MODELS_SIDES, MODELS_OBJECTS
@@ -89,13 +82,8 @@ def _check_sampled(one: Sampled, sides: Sequence[str], label: str) -> None:
 def box_sides(names: Sequence[str], features: Features, num_objects: int) -> list[Sequence[Any]]:
     """Return the boxes of a record as four lists of equal length: ymin, xmin, ymax, xmax.
 
-    Args:
-        names: The features of the sides: four of them, or one that has all sides of each box after each other.
-        features: The record's features.
-        num_objects: Number of the record's objects.
-
-    Raises:
-        RecordError: There is not one box for each object.
+    `names` are the features of the sides: four of them, or one that has all sides of each box after each other.
+    RecordError: there is not one box for each object.
     """
     sides: list[Sequence[Any]] = [features.get(name, []) for name in names]
     if any(len(side) != num_objects * 4 // len(names) for side in sides):
@@ -107,11 +95,7 @@ def box_sides(names: Sequence[str], features: Features, num_objects: int) -> lis
 
 
 def refuse_pixels(sides: Sequence[Sequence[Any]]) -> None:
-    """Refuse boxes whose sides are no fractions of the image's; see `box_sides`.
-
-    Raises:
-        RecordError: There are such boxes.
-    """
+    """Raise RecordError for boxes whose sides are no fractions of the image's; see `box_sides`."""
     for side in sides:
         for one in side:
             if isinstance(one, bytes) or not abs(one) <= MAX_FRACTION:

@@ -27,11 +27,7 @@ def is_header(head: bytes) -> bool:
 
 
 def compression_of(head: bytes) -> Compression | None:
-    """Return how a TFRecord file is compressed; None if it is not one.
-
-    Args:
-        head: Its first bytes, 64 kB or the whole file.
-    """
+    """Return how a TFRecord file is compressed, by its first 64 kB; None if it is not one."""
     if is_header(head):
         return ""
     if head[:2] == _GZIP_MAGIC:
@@ -69,15 +65,7 @@ class DamagedStream(Exception):  # noqa: N818 -- it describes the data
 
 
 def inflating(file: BinaryIO, compression: Compression) -> Readable:
-    """Return a reader of the records in a file.
-
-    Args:
-        file: The open file, at its start.
-        compression: How it is compressed.
-
-    Returns:
-        The file itself, or a reader that inflates and raises DamagedStream.
-    """
+    """Return a file, or a reader that inflates it and raises DamagedStream."""
     if not compression:
         return file
     return _Inflating(gzip.GzipFile(fileobj=file) if compression == "GZIP" else _ZlibFile(file))

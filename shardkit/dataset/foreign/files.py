@@ -45,33 +45,19 @@ _SLIM_LABELS = "labels.txt"  # of tensorflow/models, research/slim: "0:daisy"
 
 @dataclass(frozen=True, slots=True)
 class ForeignFile:
-    """A TFRecord file.
-
-    Attributes:
-        path: Its path.
-        num_bytes: Its size.
-        mtime_ns: Its modification time.
-        compression: How it is compressed.
-        split: The split of all of its records, if a folder's name or its own gives one.
-        stem: The beginning of keys that are made from its path.
-        num_records: Number of records that the dataset's own files announce; None if they do not.
-    """
+    """A TFRecord file."""
 
     path: str
     num_bytes: int
     mtime_ns: int
     compression: Compression
-    split: str | None
-    stem: str
-    num_records: int | None = None
+    split: str | None  # the split of all of its records, if a folder's name or its own gives one
+    stem: str  # the beginning of keys that are made from its path
+    num_records: int | None = None  # number of records that the dataset's own files announce; None if they do not
 
 
 def read_head(folder: Folder, path: str) -> bytes:
-    """Return the first bytes of a file, or all of a short one.
-
-    Raises:
-        MachineError: The file cannot be read.
-    """
+    """Return the first bytes of a file, or all of a short one."""
     with os_errors_as("read the file", f"{folder.url}/{printable(path)}"), folder.open(path) as file:
         head: bytes = file.read(HEAD_BYTES)
         return head
@@ -79,30 +65,17 @@ def read_head(folder: Folder, path: str) -> bytes:
 
 @dataclass(frozen=True, slots=True)
 class ForeignFiles:
-    """The TFRecord files of a source or an adoption.
+    """The TFRecord files of a source or an adoption."""
 
-    Attributes:
-        folder: The folder that their paths start at.
-        files: The files that have records, sorted by path.
-        empty: Those that have none.
-    """
-
-    folder: Folder
-    files: tuple[ForeignFile, ...]
-    empty: tuple[ForeignFile, ...]
+    folder: Folder  # the folder that their paths start at
+    files: tuple[ForeignFile, ...]  # the files that have records, sorted by path
+    empty: tuple[ForeignFile, ...]  # those that have none
 
     @classmethod
     def of(cls, folder: Folder, found: Iterable[tuple[str, Entry]], leaving_out: str) -> "ForeignFiles":
-        """Return files after a look at their first bytes.
+        """Return files after a look at their first bytes; DataError: one is no TFRecord file, or all are empty.
 
-        Args:
-            folder: The folder that the paths start at.
-            found: Path and entry of each file.
-            leaving_out: How the user leaves out a file, for errors, such as "leave it out".
-
-        Raises:
-            DataError: One is no TFRecord file, or all are empty.
-            MachineError: One cannot be read.
+        `leaving_out` says how the user leaves out a file, for errors, such as "leave it out".
         """
         entries = dict(sorted(found, key=lambda one: one[0]))
         stem_of = stems(entries)
@@ -137,17 +110,9 @@ class ForeignFiles:
         return missing_shards(one.path for one in self.every)
 
     def sample(self, files: Sequence[ForeignFile], num_first: int, num_others: int) -> dict[str, list[Sampled]]:
-        """Return the first records of files by path, without damaged ones.
+        """Return the first records of files by path, without damaged ones; DataError: a file has none that can be read.
 
-        Records of files behind the first WHOLE_FILES have long values cut.
-
-        Args:
-            files: The files.
-            num_first: Number of records of the first file.
-            num_others: Number of records of each other file.
-
-        Raises:
-            DataError: None of the first records of a file can be read.
+        Records of files behind the first WHOLE_FILES have long values cut. `num_first` is for the first file.
         """
         nums = [num_first, *[num_others] * (len(files) - 1)]
         read = read_many(
@@ -197,12 +162,7 @@ class ForeignFiles:
     def label_names(self, label: LabelFeature, features: Collection[str]) -> LabelNames | None:
         """Return the names of a label's numbers that a file next to the records has; None if there is none.
 
-        Args:
-            label: The label.
-            features: Names of all features: a file of names belongs to the feature that it is named after.
-
-        Raises:
-            DataError: The file is not UTF-8.
+        `features` has the names of all features: a file of names belongs to the feature that it is named after.
         """
         folder = self.folder
         others = {labels_file(name) for name in features}

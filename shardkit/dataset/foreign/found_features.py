@@ -13,38 +13,23 @@ _MAX_LISTED = 40
 
 
 class Sampled(NamedTuple):
-    """The features of one of the first records.
+    """The features of one of the first records."""
 
-    Attributes:
-        where: File and number of the record, for messages.
-        features: Values by name.
-    """
-
-    where: str
-    features: Features
+    where: str  # file and number of the record, for messages
+    features: Features  # values by name
 
 
 @dataclass(frozen=True, slots=True)
 class FoundFeature:
-    """What the sampled records hold of one feature.
-
-    Attributes:
-        name: Its name.
-        kind: Kind of its values; "empty" if no record has any.
-        fewest: Smallest number of values of a record; 0 if a record lacks the feature.
-        most: Largest number.
-        sample: The first value that there is, for messages.
-        holds_images: Whether every record that has values has bytes that start like an encoded image.
-        is_text: Whether all values are short UTF-8 texts.
-    """
+    """What the sampled records hold of one feature."""
 
     name: str
-    kind: Kind
-    fewest: int
+    kind: Kind  # kind of its values; "empty" if no record has any
+    fewest: int  # smallest number of values of a record; 0 if a record lacks the feature
     most: int
-    sample: str
-    holds_images: bool
-    is_text: bool
+    sample: str  # the first value that there is, for messages
+    holds_images: bool  # whether every record that has values has bytes that start like an encoded image
+    is_text: bool  # whether all values are short UTF-8 texts
 
     @property
     def is_single(self) -> bool:
@@ -64,11 +49,7 @@ _MAX_TEXT = 4096  # bytes; longer values are data, not names or captions
 
 
 def find_features(sampled: Sequence[Sampled]) -> FoundFeatures:
-    """Return the features of records by name, sorted.
-
-    Raises:
-        DataError: There is no record, or two of them have different kinds of values of one feature.
-    """
+    """Return the features of records by name, sorted; DataError: two records have different kinds of values of one."""
     names = sorted({name for one in sampled for name in one.features})
     return {name: _find_feature(name, sampled) for name in names}
 

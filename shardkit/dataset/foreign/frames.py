@@ -14,31 +14,20 @@ from shardkit.errors import RecordError
 
 
 class Frame(NamedTuple):
-    """One record of a file.
+    """One record of a file."""
 
-    Attributes:
-        number: Its number in the file, from 0.
-        offset: Start of its data in the file, or in the inflated stream.
-        data: The data; b"" if there is a problem.
-        problem: Why the record cannot be read; None if it can.
-        is_end: Whether the rest of the file cannot be read either.
-    """
-
-    number: int
-    offset: int
-    data: bytes
-    problem: str | None = None
-    is_end: bool = False
+    number: int  # its number in the file, from 0
+    offset: int  # start of its data in the file, or in the inflated stream
+    data: bytes  # the data; b"" if there is a problem
+    problem: str | None = None  # why the record cannot be read; None if it can
+    is_end: bool = False  # whether the rest of the file cannot be read either
 
 
 def frames(file: Readable) -> Iterator[Frame]:
-    """Yield the records of a file, checking both CRCs.
+    """Yield the records of a file, from `inflating` if it is compressed, checking both CRCs.
 
     After wrong data the next record is read. After a wrong length, or a file that ends inside a record, nothing can be
     found any more: one last frame says so.
-
-    Args:
-        file: The file at its start, from `inflating` if it is compressed.
     """
     number = start = 0
     try:

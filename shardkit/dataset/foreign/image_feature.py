@@ -28,18 +28,10 @@ _OTHER_TYPES = {2: "uint16", 4: "float32 or int32", 8: "float64 or int64"}  # by
 def find_image(
     found: FoundFeatures, sampled: Sequence[Sampled], wanted: str | None, usual: str | None = None
 ) -> ImageFeature:
-    """Return the feature of the image.
+    """Return the feature of the image: the `wanted` one, else that of the dataset's files, `usual`, else what is found.
 
-    Args:
-        found: The features of the records.
-        sampled: The records.
-        wanted: Feature that the user names; None for none.
-        usual: Feature that the dataset's own files name; None for none.
-
-    Raises:
-        UnknownNameError: There is no feature of the wanted name.
-        DataError: No feature holds an image, or the wanted one holds something else.
-        CallError: Several may be the image.
+    UnknownNameError: there is no feature of the wanted name. DataError: none holds an image, or the wanted one holds
+    something else. CallError: several may be the image.
     """
     if wanted is not None and wanted not in found:
         msg = f"{named('image_feature', wanted)}: there is no such feature in the records; found:{listed(found)}"
@@ -114,12 +106,7 @@ def _number(features: Features, name: str | None) -> int | None:
 
 
 def pixels_of(image: ImageFeature, features: Features) -> tuple[bytes, int, int, int] | None:
-    """Return a record's pixels with their height, width and channels; None if the bytes do not fit the size.
-
-    Args:
-        image: A feature of pixels.
-        features: The record's features.
-    """
+    """Return a record's pixels with their height, width and channels; None if the bytes do not fit the size."""
     [data] = features[image.name]
     height, width = _number(features, image.height), _number(features, image.width)
     if not isinstance(data, bytes) or not height or not width or min(height, width) < 0:

@@ -31,23 +31,15 @@ _OBJECT_MASKS = "masks of objects, which no feature of shardkit holds: they are 
 
 @dataclass(frozen=True, slots=True)
 class LayoutOverrides:
-    """What the user says.
+    """What the user says."""
 
-    Attributes:
-        image_feature: Feature of the image; None to find it.
-        label_feature: Feature of the labels; None to find it.
-        label_type: Whether labels are classes or numbers for regression.
-        classes: Names of classes: the labels' names in another order, or names of their numbers; None for none.
-        unlabelled: Whether the records have no labels.
-        takes_masks: Whether a mask may take the place of the label.
-    """
-
-    image_feature: str | None = None
-    label_feature: str | None = None
-    label_type: LabelType = "auto"
+    image_feature: str | None = None  # feature of the image; None to find it
+    label_feature: str | None = None  # feature of the labels; None to find it
+    label_type: LabelType = "auto"  # whether labels are classes or numbers for regression
+    # Names of classes: the labels' names in another order, or names of their numbers; None for none.
     classes: tuple[str, ...] | None = None
-    unlabelled: bool = False
-    takes_masks: bool = False
+    unlabelled: bool = False  # whether the records have no labels
+    takes_masks: bool = False  # whether a mask may take the place of the label
 
 
 def infer_layout(
@@ -57,18 +49,11 @@ def infer_layout(
     tfds: TfdsFeatures | None = None,
     has_splits: bool = True,
 ) -> RecordLayout:
-    """Return the layout of records.
+    """Return the layout of records, from the first ones of files; an error lists the features that were found.
 
-    Args:
-        sampled: The first records of files, at least one.
-        overrides: What the user says.
-        tfds: What the dataset's own files say; None if they are not TFDS's.
-        has_splits: Whether names of files or folders give splits, which then count instead of a feature.
-
-    Raises:
-        UnknownNameError: There is no feature of a name that the user gives.
-        CallError: Several features may be the image or the labels.
-        DataError: None is, or its values cannot be read. These errors list the features found.
+    `tfds` is what the dataset's own files say. With `has_splits`, names of files or folders give splits, which then
+    count instead of a feature. UnknownNameError: there is no feature of a name that the user gives. CallError: several
+    features may be the image or the labels. DataError: none is, or its values cannot be read.
     """
     found = find_features(sampled)
     usual = _tfds_image(tfds)

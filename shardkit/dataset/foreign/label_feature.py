@@ -46,20 +46,10 @@ def find_label(
     *,
     takes_masks: bool = False,
 ) -> LabelFeature:
-    """Return the feature of the labels.
+    """Return the feature of the labels among `found`, the features without the image.
 
-    Args:
-        found: The features of the records, without the image.
-        sampled: The records.
-        wanted: Feature that the user names; None for none.
-        label_type: Whether labels are classes or numbers for regression.
-        tfds: What TFDS's files say; None if there are none.
-        takes_masks: Whether a mask may take the place of the label.
-
-    Raises:
-        UnknownNameError: There is no feature of the wanted name.
-        CallError: Several features may be the labels, or they can be read in two ways.
-        DataError: No feature is, or the wanted one holds something else.
+    UnknownNameError: there is no feature of the wanted name. CallError: several may be the labels, or they can be read
+    in two ways. DataError: no feature is, or the wanted one holds something else.
     """
     if wanted is not None and wanted not in found:
         msg = f"{named('label_feature', wanted)}: there is no such feature in the records; found:{listed(found)}"

@@ -14,17 +14,11 @@ _IMAGENET_CLASSES = 1000
 
 @dataclass(frozen=True, slots=True)
 class LabelNames:
-    """Names of consecutive numbers.
-
-    Attributes:
-        names: The names in the order of the numbers.
-        first: Number of the first one.
-        origin: Where they come from, for messages, such as "label.labels.txt".
-    """
+    """Names of consecutive numbers."""
 
     names: tuple[str, ...]
-    first: int
-    origin: str
+    first: int  # number of the first one
+    origin: str  # where they come from, for messages, such as "label.labels.txt"
 
     def describe(self) -> str:
         """Return one line for the user, with the first and the last number and their names."""
@@ -35,13 +29,10 @@ class LabelNames:
         return f"{counted(len(self.names), 'name')} from {self.origin}: {ends}"
 
     def name_of(self, number: int, where: str) -> str:
-        """Return the name of a number.
+        """Return the name of a number; DataError: it has none.
 
         A number without a name fails the conversion: it is a sign that all names are off by one, or that the list is
         that of another dataset. Rejecting its records would keep the others, with wrong names.
-
-        Raises:
-            DataError: The number has none.
         """
         at = number - self.first
         if 0 <= at < len(self.names):
@@ -77,15 +68,10 @@ def numbered_names(lines: Sequence[str], origin: str) -> LabelNames | None:
 
 
 def lines_as_names(classes: Sequence[str], first_line: int) -> LabelNames:
-    """Return the names that the lines of `classes` give to numbers.
+    """Return the names that the lines of `classes` give to numbers; CallError: two lines are equal.
 
-    Args:
-        classes: The lines.
-        first_line: Number of the first line: 1 in the layouts of tensorflow/models, where 0 is the background. A list
-            of 1,001 lines for ImageNet has the background in it.
-
-    Raises:
-        CallError: Two lines are equal, so that two numbers would become one class.
+    The first line stands for 1 in the layouts of tensorflow/models, where 0 is the background. A list of 1,001 lines
+    for ImageNet has the background in it.
     """
     names = tuple(classes)
     if len(set(names)) < len(names):

@@ -13,98 +13,63 @@ LabelKind = Literal["class", "classes", "objects", "numbers", "masks", "none"]
 
 @dataclass(frozen=True, slots=True)
 class ImageFeature:
-    """Where the image is.
-
-    Attributes:
-        name: The feature.
-        form: Encoded as a file; or the uint8 pixels [height, width, channels], as they are or in URL-safe base64.
-        height: Feature of the height in pixels; None if there is none or the image is encoded.
-        width: Feature of the width.
-        channels: Feature of the channels; None: 1 or 3, by the number of bytes.
-    """
+    """Where the image is."""
 
     name: str
+    # Encoded as a file; or the uint8 pixels [height, width, channels], as they are or in URL-safe base64.
     form: ImageForm = "encoded"
-    height: str | None = None
-    width: str | None = None
-    channels: str | None = None
+    height: str | None = None  # feature of the height in pixels; None if there is none or the image is encoded
+    width: str | None = None  # feature of the width
+    channels: str | None = None  # feature of the channels; None: 1 or 3, by the number of bytes
 
 
 @dataclass(frozen=True, slots=True)
 class LabelFeature:
-    """Where the labels are.
+    """Where the labels are."""
 
-    Attributes:
-        name: The feature; '' without labels.
-        kind: One class, several classes, the classes of objects, numbers for regression, a mask, or no label.
-        is_text: Whether the values are names of classes; else they are numbers.
-        names: Feature with the name of each number; None if there is none or the values are names.
-        num_targets: Number of values for regression; 0 for classes.
-        first_line: Number that the first line of `classes` stands for: 1 in the layouts of tensorflow/models, which
-            keep 0 for the background.
-    """
-
-    name: str
-    kind: LabelKind
-    is_text: bool
-    names: str | None = None
-    num_targets: int = 0
+    name: str  # the feature; '' without labels
+    kind: LabelKind  # one class, several classes, the classes of objects, numbers for regression, a mask, or no label
+    is_text: bool  # whether the values are names of classes; else they are numbers
+    names: str | None = None  # feature with the name of each number; None if there is none or the values are names
+    num_targets: int = 0  # number of values for regression; 0 for classes
+    # Number that the first line of `classes` stands for: 1 in the layouts of tensorflow/models, which keep 0 for the
+    # background.
     first_line: Literal[0, 1] = 0
 
 
 @dataclass(frozen=True, slots=True)
 class BoxFeatures:
-    """Where the boxes of objects are: fractions of the image's sides.
+    """Where the boxes of objects are: fractions of the image's sides."""
 
-    Attributes:
-        sides: Features of ymin, xmin, ymax and xmax; or one feature with these four of each box after each other.
-        extra: (feature, field of an object, kind) of further values, one for each box.
-        size: Features of the height and width in pixels of the picture that was annotated; () if there are none.
-    """
-
+    # Features of ymin, xmin, ymax and xmax; or one feature with these four of each box after each other.
     sides: tuple[str, ...]
+    # (feature, field of an object, kind) of further values, one for each box.
     extra: tuple[tuple[str, str, Kind], ...] = ()
+    # Features of the height and width in pixels of the picture that was annotated; () if there are none.
     size: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """A feature that comes along under its own name.
-
-    Attributes:
-        name: The feature.
-        kind: Kind of its values.
-        is_list: Whether a record has any number of values; else it has one.
-    """
+    """A feature that comes along under its own name."""
 
     name: str
     kind: Kind
-    is_list: bool
+    is_list: bool  # whether a record has any number of values; else it has one
 
 
 @dataclass(frozen=True, slots=True)
 class RecordLayout:
-    """Which feature is what.
+    """Which feature is what."""
 
-    Attributes:
-        family: The program that writes such records.
-        image: The image.
-        label: The labels.
-        boxes: The boxes; None if the labels are not those of objects.
-        key: Feature with the image's name, which becomes part of its key; None if there is none.
-        split: Feature with the record's split; None if there is none.
-        columns: Features that come along.
-        left_out: (feature, why it does not).
-    """
-
-    family: Family
+    family: Family  # the program that writes such records
     image: ImageFeature
-    label: LabelFeature
-    boxes: BoxFeatures | None
-    key: str | None
-    split: str | None
+    label: LabelFeature  # the labels
+    boxes: BoxFeatures | None  # the boxes; None if the labels are not those of objects
+    key: str | None  # feature with the image's name, which becomes part of its key; None if there is none
+    split: str | None  # feature with the record's split; None if there is none
     columns: tuple[Column, ...]
-    left_out: tuple[tuple[str, str], ...]
+    left_out: tuple[tuple[str, str], ...]  # (feature, why it does not)
 
     def describe(self) -> list[str]:
         """Return lines for the user: what was inferred."""
@@ -128,8 +93,12 @@ class RecordLayout:
             lines.append(f"key       the file, the record's number and {_name(self.key)}")
         if self.split:
             lines.append(f"split     {_name(self.split)}")
-        if self.columns:
-            lines.append(f"stored    {', '.join(_name(one.name) for one in self.columns)}")
+        return lines + self.describe_others()
+
+    def describe_others(self) -> list[str]:
+        """Return lines for the user: the features that come along, and those that do not."""
+        stored = ", ".join(_name(one.name) for one in self.columns)
+        lines = [f"stored    {stored}"] if stored else []
         for reason in dict.fromkeys(why for _, why in self.left_out):
             names = ", ".join(_name(feature) for feature, why in self.left_out if why == reason)
             lines.append(f"left out  {names}: {reason}")

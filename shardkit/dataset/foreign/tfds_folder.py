@@ -21,38 +21,21 @@ _BOX_FORMATS = {"", "REL_YXYX"}  # older versions write none and mean this one
 
 @dataclass(frozen=True, slots=True)
 class TfdsFeatures:
-    """What a TFDS dataset says of its features.
+    """What a TFDS dataset says of its features."""
 
-    Attributes:
-        images: Features of images.
-        labels: Features of classes, or of lists of classes, outside of objects.
-        multi_labels: Those of them that are lists.
-        object_labels: Features of the classes of objects.
-        boxes: Features of boxes.
-        supervised: Features of the input and the target; () if the dataset names none.
-    """
-
-    images: tuple[str, ...]
-    labels: tuple[str, ...]
-    multi_labels: tuple[str, ...]
-    object_labels: tuple[str, ...]
+    images: tuple[str, ...]  # features of images
+    labels: tuple[str, ...]  # features of classes, or of lists of classes, outside of objects
+    multi_labels: tuple[str, ...]  # those of them that are lists
+    object_labels: tuple[str, ...]  # features of the classes of objects
     boxes: tuple[str, ...]
-    supervised: tuple[str, ...]
+    supervised: tuple[str, ...]  # features of the input and the target; () if the dataset names none
 
 
 def read_tfds_features(features: bytes, info: bytes | None, url: str) -> TfdsFeatures | None:
-    """Return what the files of a TFDS dataset say.
+    """Return what features.json and dataset_info.json say.
 
-    Args:
-        features: Content of features.json.
-        info: Content of dataset_info.json; None if there is none.
-        url: The folder, for errors.
-
-    Returns:
-        None if features.json is of an older version, whose records are read without it.
-
-    Raises:
-        DataError: A file is not JSON, or says that images or boxes are stored in a way that is not read.
+    None if features.json is of an older version, whose records are read without it. DataError: a file is not JSON, or
+    says that images or boxes are stored in a way that is not read.
     """
     with _odd_content_as_data_error(f"{url}/{FEATURES} or {DATASET_INFO}"):
         spec = _json(features, f"{url}/{FEATURES}")
@@ -86,11 +69,7 @@ def read_tfds_features(features: bytes, info: bytes | None, url: str) -> TfdsFea
 
 
 def shard_lengths(info: bytes, url: str) -> dict[str, int]:
-    """Return the number of records of each file that dataset_info.json announces, by file name.
-
-    Raises:
-        DataError: The file is not JSON.
-    """
+    """Return the number of records of each file that dataset_info.json announces, by file name."""
     with _odd_content_as_data_error(f"{url}/{DATASET_INFO}"):
         content = _json(info, f"{url}/{DATASET_INFO}")
         if not isinstance(content, dict):
@@ -154,11 +133,7 @@ def labels_file(feature: str) -> str:
 
 
 def read_labels(content: bytes, url: str) -> tuple[str, ...]:
-    """Return the class names in a labels file, as TFDS reads it: one a line, without blank lines.
-
-    Raises:
-        DataError: The file is not UTF-8.
-    """
+    """Return the class names in a labels file, as TFDS reads it: one a line, without blank lines."""
     try:
         text = content.decode("utf-8-sig")
     except UnicodeDecodeError as error:

@@ -27,20 +27,14 @@ _BMP_HEADERS = (12, 40, 52, 56, 64, 108, 124)  # sizes of BITMAPINFOHEADER and i
 
 
 class Record(NamedTuple):
-    """What a record holds.
+    """What a record holds."""
 
-    Attributes:
-        data: The serialized Example.
-        features: Values by name; not to be changed.
-        empty: Kinds of the lists without values, by name: TensorFlow refuses an empty list of a wrong kind. Those that
-            another encoder than protobuf's own wrote are not known.
-        spans: Place of each serialized feature by name; none if another encoder wrote the record.
-    """
-
-    data: bytes
-    features: Features
+    data: bytes  # the serialized Example
+    features: Features  # values by name; not to be changed
+    # Kinds of the lists without values, by name: TensorFlow refuses an empty list of a wrong kind. Those that another
+    # encoder than protobuf's own wrote are not known.
     empty: Mapping[str, Kind]
-    spans: Mapping[str, Span]
+    spans: Mapping[str, Span]  # place of each serialized feature by name; none if another encoder wrote the record
 
     def locate(self, name: str) -> tuple[int, int]:
         """Return the start and the length of the only value of a bytes feature; see `locate_bytes`."""
@@ -57,11 +51,7 @@ def read_features(data: bytes) -> Features:
 
 
 def read_record(data: bytes) -> Record:
-    """Return what a record holds.
-
-    Raises:
-        RecordError: It is a SequenceExample, no Example, or one without features.
-    """
+    """Return what a record holds; RecordError: it is a SequenceExample, no Example, or one without features."""
     try:
         spans = {name.decode(): span for name, span in (find_features(data) or {}).items()}
         if spans:
@@ -91,8 +81,7 @@ def kind_of(value: bytes | int | float) -> Kind:  # noqa: PYI041 -- three kinds 
 def locate_bytes(data: bytes, name: str) -> tuple[int, int]:
     """Return the start and the length of the first value of a bytes feature in a serialized Example.
 
-    Raises:
-        RecordError: The feature has no such value, or it is stored in several pieces.
+    RecordError: the feature has no such value, or it is stored in several pieces.
     """
     found = [
         (start, stop)

@@ -126,11 +126,6 @@ def is_index(raw: bytes) -> bool:
     return _SUMMARY_KEY in metadata
 
 
-def parse_summary(raw: bytes, *, where: str) -> ShardSummary:
-    """Return the summary in an index without decoding any rows; see `parse_index`."""
-    return _summary(_parquet(raw, where).schema_arrow, where)
-
-
 def parse_index(
     raw: bytes, *, where: str, columns: list[str] | None = None, labels: range | None = None
 ) -> tuple[pa.Table, ShardSummary]:

@@ -5,19 +5,16 @@ folders, relative to the dataset's folder, and every option that is not the defa
 """
 
 import os
-import shlex
-from collections.abc import Mapping
-from typing import Any
 
 from shardkit.dataset.manifest import Manifest, find_dataset
 from shardkit.errors import ShardkitError
-from shardkit.naming import printable
+from shardkit.options.call import Call
 from shardkit.options.words import convert_again, named, words_of
 from shardkit.storage import Folder, LocalFolder
 
 ADOPT = "adopt"  # key in the manifest's options
-# Options with a value, by their names in the manifest.
-_VALUES = ("image_feature", "label_feature", "label_type", "key_feature", "name")
+# Options whose names in the manifest are their own; the names of classes are kept without a file.
+_KEPT = ("image_feature", "label_feature", "label_type", "key_feature", "name", "unlabelled")
 
 
 def made_again(root: Folder) -> str:
@@ -40,24 +37,14 @@ def made_again(root: Folder) -> str:
 
 def adopt_command(manifest: Manifest) -> str:
     """Return the command that adopts the records of an adopted dataset again, with the same options."""
-    root, given = manifest.root, dict(manifest.options.get(ADOPT, {}))
+    root, given = manifest.root, manifest.options.get(ADOPT, {})
     files = [_absolute(root, one) for one in given.get("files", [])] or [manifest.records_place or root.url]
-    words = ["shardkit", "adopt", *files]
-    if given.get("into") or manifest.records_root is not None:
-        words += words_of("into", root.url)
-    for pattern, split in _splits(given).items():
-        words += words_of("split_files", f"{split}={pattern}")
-    for name in _VALUES:
-        if name in given:
-            words += words_of(name, str(given[name]))
-    if given.get("unlabelled"):
-        words += words_of("unlabelled", value=True)
-    return printable(shlex.join([*words, *words_of("overwrite", value=True)]))
-
-
-def _splits(given: Mapping[str, Any]) -> Mapping[str, str]:
-    splits: Mapping[str, str] = given.get("splits", {})
-    return splits
+    is_elsewhere = given.get("into") or manifest.records_root is not None
+    options = {"into": root.url} if is_elsewhere else {}
+    options |= {name: given[name] for name in _KEPT if name in given}
+    splits = [f"{split}={pattern}" for pattern, split in given.get("splits", {}).items()]
+    words = [word for one in splits for word in words_of("split_files", one)]
+    return Call("adopt", tuple(files), None, {**options, "overwrite": True}, tuple(words)).line
 
 
 def relative_to(root: Folder, given: str) -> str:

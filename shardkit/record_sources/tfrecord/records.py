@@ -39,7 +39,9 @@ from shardkit.sources.columns import (
     ANNOTATED_WIDTH,
     GROUP,
     LABEL_NAMES,
+    MASK_PATH,
     MAX_OBJECTS,
+    UNLABELLED,
     feature_field,
     objects_field,
     target_field,
@@ -62,6 +64,8 @@ def record_fields(layout: RecordLayout, group: str | None) -> list[pa.Field]:
         fields = [LABEL_NAMES]
     elif label.kind == "numbers":
         fields = [target_field(label.num_targets)]
+    elif label.kind in {"masks", "none"}:  # of adopted records only
+        fields = [MASK_PATH if label.kind == "masks" else UNLABELLED]
     if group is not None:
         fields.append(GROUP)
     for one in layout.columns:

@@ -95,7 +95,7 @@ class Addition:
         good = Rows(table).filter(pc.is_null(table["reason"]).to_numpy())
         keys = good["key"]
         try:
-            search = DatasetSearch.of(good, options)
+            search = DatasetSearch(good, options)
         except CallError as error:  # with check=header, the listing was not checked for groups
             raise groups_refusal(error, options) from None
         depths = set[int]()
@@ -104,7 +104,7 @@ class Addition:
             depths.update(pc.unique(pc.count_substring(index["key"], "/")).to_pylist())
         refuse_other_depth(source, keys, depths)
         rows = pa.concat_tables(search.found or [EARLIER_SCHEMA.empty_table()])
-        near = search.old_images.near(good, options, self.root, inventory.thumbnails)
+        near = search.near(self.root, inventory.thumbnails)
         earlier = EarlierExamples(self.manifest.classes, rows, self._withdrawn(table), *near)
         self._refuse_existing(good, earlier.sharing("key", keys))
         return earlier

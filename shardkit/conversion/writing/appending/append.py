@@ -12,10 +12,9 @@ from typing import Any
 
 from shardkit import naming
 from shardkit.conversion.planning import plan_file
-from shardkit.conversion.planning.checks.finding import Finding
 from shardkit.conversion.planning.choosing import NothingNewError
 from shardkit.conversion.writing.appending.addition import Addition, AlreadyAppendedError
-from shardkit.conversion.writing.conversion import Conversion
+from shardkit.conversion.writing.conversion import Conversion, Outcome
 from shardkit.conversion.writing.output import output_folder as outputs
 from shardkit.conversion.writing.output.finished_shards import FinishedShard
 from shardkit.conversion.writing.publishing import summarise_split
@@ -23,12 +22,10 @@ from shardkit.conversion.writing.reject_limit import REJECTED_IN_WORK, REJECTED_
 from shardkit.dataset.index.shards import parse_columns, read_indexes
 from shardkit.dataset.manifest import (
     File,
-    Index,
     Manifest,
     Rejected,
     Shard,
     Source,
-    Split,
     dataset_folder,
     read_manifest,
     seal_manifest,
@@ -46,20 +43,11 @@ from shardkit.storage import TEMPORARY, Folder, open_folder, os_errors_as, remov
 from shardkit.storage.kernel_locks import locked
 
 
-def moved_shards(part: Manifest, folder: str) -> list[tuple[str, Shard]]:
-    """Return the shards of a generation as the dataset's manifest lists them: split name and shard, in order."""
-    return [
-        (
-            split,
-            shard.model_copy(
-                update={
-                    "path": f"{folder}/{shard.path}",
-                    "index": Index(path=f"{folder}/{shard.index.path}", sha256=shard.index.sha256),
-                }
-            ),
-        )
-        for split, shard in part.shards()
-    ]
+def moved_shards(part: Manifest, folder: str) -> Iterator[tuple[str, Shard]]:
+    """Yield the shards of a generation as the dataset's manifest lists them: split name and shard, in order."""
+    for split, shard in part.shards():
+        index = shard.index.model_copy(update={"path": f"{folder}/{shard.index.path}"})
+        yield split, shard.model_copy(update={"path": f"{folder}/{shard.path}", "index": index})
 
 
 def merged_manifest(
@@ -78,24 +66,18 @@ def merged_manifest(
         *(file.model_copy(update={"path": f"{folder}/{file.path}"}) for file in part.files),
         File(path=f"{folder}/{naming.MANIFEST}", num_bytes=len(raw), sha256=sha256_hex(raw)),
     ]
-    splits: dict[str, Split] = {
-        name: summarise_split(shards[name], len(part.classes)) for name in split_order(set(shards))
-    }
+    kept = {name: getattr(dataset, name) for name in ("name", "features", "options", "plan_digest", "software")}
     return seal_manifest(
         {
-            "name": dataset.name,
-            "features": dataset.features,
+            **kept,
             "classes": part.classes,
-            "splits": splits,
+            "splits": {name: summarise_split(shards[name], len(part.classes)) for name in split_order(set(shards))},
             "source": _source(generations),
-            "options": dataset.options,
-            "plan_digest": dataset.plan_digest,
             "rejected": Rejected(
                 num_examples=sum(one.rejected.num_examples for one in generations),
                 by_reason=_added(one.rejected.by_reason for one in generations),
             ),
             "files": [*dataset.files, *part_files],
-            "software": dataset.software,
             "withdrawn": part.withdrawn if has_list else dataset.withdrawn,
             "generations": generations,
         }
@@ -128,26 +110,16 @@ def _added(counts: Iterable[Mapping[str, int]]) -> dict[str, int]:
 
 
 @dataclass(frozen=True, slots=True)
-class AppendOutcome:
-    """The result of an append.
+class AppendOutcome(Outcome):
+    """The result of an append: an `Outcome` with the manifest of the whole dataset.
 
     Attributes:
-        manifest: The manifest of the whole dataset.
         folder: Folder of the generation that has the source's examples; None for the dataset's own.
-        seconds: Duration of this run.
-        finished_before: Number of shards that an earlier run had finished.
-        unchanged: Whether the dataset had the source's examples already, so that nothing was written.
         left_out: If only a part of the source's files is in the dataset, and none of the others is new and good: the
             number of files by the kind or the reason why each was left out.
-        findings: Facts about the source that the user should check; see `shardkit.conversion.planning.checks`.
     """
 
-    manifest: Manifest
-    folder: str | None
-    seconds: float
-    finished_before: int = 0
-    unchanged: bool = False
-    findings: tuple[Finding, ...] = ()
+    folder: str | None = None
     left_out: Mapping[str, int] = field(default_factory=dict)
 
 
@@ -195,7 +167,7 @@ class Append:
             outcome = conversion.run()
         except AlreadyAppendedError as there:
             _remove_unused(root, folder)
-            return AppendOutcome(self.manifest, there.facts["folder"], log.seconds, unchanged=True)
+            return AppendOutcome(self.manifest, log.seconds, unchanged=True, folder=there.facts["folder"])
         except NothingNewError as nothing:
             if nothing.facts["has_written"]:
                 root.remove_tree(folder)
@@ -210,7 +182,7 @@ class Append:
             raise
         with self.conversion.listener.phase("publishing", None):
             manifest = self._publish(root, run, folder)
-        return AppendOutcome(manifest, folder, log.seconds, outcome.finished_before, findings=outcome.findings)
+        return AppendOutcome(manifest, log.seconds, outcome.finished_before, findings=outcome.findings, folder=folder)
 
     def _nothing_new(self, nothing: NothingNewError) -> AppendOutcome:
         """Return the outcome of an append that has nothing to add; print the rejects, because no list is written."""
@@ -226,7 +198,7 @@ class Append:
             )
         reasons = Counter(row["reason"] for row in rejected)
         left_out = {**nothing.facts["left_out"], **reasons}
-        return AppendOutcome(self.manifest, None, self.conversion.log.seconds, unchanged=True, left_out=left_out)
+        return AppendOutcome(self.manifest, self.conversion.log.seconds, unchanged=True, left_out=left_out)
 
     def _refuse_changed(self, root: Folder) -> None:
         """Refuse a dataset that another run has changed since its options were taken."""
@@ -236,8 +208,10 @@ class Append:
     def _publish(self, root: Folder, run: Run, folder: str) -> Manifest:
         part = read_manifest(f"{root.url}/{folder}")
         shards: dict[str, list[FinishedShard]] = {}
-        for split, shard in _counted([*self.manifest.shards(), *moved_shards(part, folder)], root):
-            shards.setdefault(split, []).append(shard)
+        listed = [*self.manifest.shards(), *moved_shards(part, folder)]
+        for (split, shard), raw in zip(listed, read_indexes(root, [shard for _, shard in listed]), strict=True):
+            finished = FinishedShard.of(shard, parse_columns(root, shard, raw, ["label", "labels"]), raw)
+            shards.setdefault(split, []).append(finished)
         merged = merged_manifest(self.manifest, part, folder, shards)
         write_shard_tables(root, merged)
         with root.atomic_write(naming.earlier_manifest(self.manifest.digest)) as file:
@@ -247,12 +221,6 @@ class Append:
         with root.atomic_write(naming.MANIFEST) as file:
             file.write(merged.to_bytes())
         return read_manifest(root.url)
-
-
-def _counted(listed: list[tuple[str, Shard]], root: Folder) -> Iterator[tuple[str, FinishedShard]]:
-    raws = read_indexes(root, [shard for _, shard in listed])
-    for (split, shard), raw in zip(listed, raws, strict=True):
-        yield split, FinishedShard.of(shard, parse_columns(root, shard, raw, ["label", "labels"]), raw)
 
 
 def _remove_temporaries(root: Folder) -> None:

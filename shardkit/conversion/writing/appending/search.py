@@ -1,6 +1,5 @@
 """Search the dataset that images are appended to: what its examples have that new ones have, or are near to."""
 
-from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -27,107 +26,42 @@ from shardkit.storage import Folder
 PLACE = ["offset", "image_start", "image_bytes"]
 
 
-@dataclass(frozen=True, slots=True)
-class OldImages:
-    """The hashes of the dataset's examples that have one, index by index."""
-
-    compares_pixels: bool = False  # whether the old images are decoded that are near to new ones
-    hashes: list[npt.NDArray[np.uint64]] = field(default_factory=list)  # uint64[n, 2] of each index
-    # uint64[n], the first words of the contents' sha256.
-    prefixes: list[npt.NDArray[np.uint64]] = field(default_factory=list)
-    splits: list[str] = field(default_factory=list)  # name of the split of each index
-    places: list[pa.Table] = field(default_factory=list)  # where the images of each index are, as rows of a source
-
-    def add(self, split: str, path: str, index: pa.Table) -> None:
-        """Add the examples of a shard's index, which has the columns of contents and perceptual hashes and `PLACE`."""
-        known, words = hash_words(index[PERCEPTUAL_HASH.name])
-        if len(known):
-            rows = index.take(pa.array(known))
-            self.hashes.append(words)
-            self.prefixes.append(grouping.digest_prefixes(rows["content_sha256"]))
-            self.splits.append(split)
-            if self.compares_pixels:
-                start = pc.add(pc.add(rows["offset"], HEADER_BYTES), rows["image_start"])
-                place = {"key": pa.repeat(path, len(rows)), OFFSET.name: start, "source_bytes": rows["image_bytes"]}
-                self.places.append(pa.table(place))
-
-    def near(
-        self, good: Rows, options: ConvertOptions, root: Folder, thumbnails: Thumbnails | None
-    ) -> tuple[dict[bytes, set[str]], frozenset[bytes]]:
-        """Return the contents of new images that are near-identical to old ones, with the splits of these, and copies.
-
-        Copies are images whose pixels are those of an old one.
-        """
-        if not counts_near(options) or not contents_known(good) or not self.hashes:
-            return {}, frozenset()
-        contents = good.lazy_column("content_sha256")
-        rows, hashes = first_hashes(good, grouping.duplicate_codes(contents))
-        prefixes = np.concatenate(self.prefixes)
-        is_new = ~np.isin(grouping.digest_prefixes(contents)[rows], prefixes)
-        rows, hashes = rows[is_new], hashes[is_new]
-        # A content of several old examples is one image, and has the splits of all.
-        _, first, number_of = np.unique(prefixes, return_index=True, return_inverse=True)
-        codes = similar_sets(np.concatenate((hashes, np.concatenate(self.hashes)[first]))).codes
-        new_codes, old_codes = codes[: len(rows)], codes[len(rows) :][number_of]
-        split_of = np.repeat(np.arange(len(self.splits)), [len(words) for words in self.hashes])
-        splits_of: dict[int, set[str]] = {}
-        for at in np.flatnonzero(np.isin(old_codes, new_codes[new_codes >= 0])).tolist():
-            splits_of.setdefault(int(old_codes[at]), set()).add(self.splits[split_of[at]])
-        near = [at for at, code in enumerate(new_codes.tolist()) if code in splits_of]
-        found = contents.take(rows[near]).to_pylist()
-        splits = {content: splits_of[int(new_codes[at])] for content, at in zip(found, near, strict=True)}
-        if thumbnails is None or not self.compares_pixels:
-            return splits, frozenset()
-        pictures = thumbnails.of(good.take(rows[near]))
-        old_hashes, places, of_dataset = np.concatenate(self.hashes), pa.concat_tables(self.places), Thumbnails(root)
-        copies = set[bytes]()
-        for at, content, picture in zip(near, found, pictures, strict=True):
-            old = np.flatnonzero(old_codes == new_codes[at])
-            close = old[distances(old_hashes[old], hashes[at]) <= RADIUS]
-            if any(show_copies(one, picture) for one in of_dataset.of(places.take(pa.array(close)))):
-                copies.add(content)
-        return splits, frozenset(copies)
-
-
-@dataclass(frozen=True, slots=True)
 class DatasetSearch:
     """Searches the dataset's indexes for what the new examples have, one index at a time."""
 
-    key_hashes: npt.NDArray[np.int64]  # int64[n], sorted hashes of the new keys
-    prefixes: npt.NDArray[np.uint64]  # uint64[n], sorted first words of the new contents; empty if they are not known
-    wanted_groups: pa.Array  # groups of the new examples, and the blocks next to them
-    # The rule that found them in keys, if one did: it finds those of old examples without a group too.
-    rules: list[GroupRule]
-    old_images: OldImages  # the perceptual hashes of the dataset
-    found: list[pa.Table] = field(default_factory=list)  # what the dataset has of these, with EARLIER_SCHEMA
-
-    @classmethod
-    def of(cls, good: Rows, options: ConvertOptions) -> "DatasetSearch":
+    def __init__(self, good: Rows, options: ConvertOptions) -> None:
+        self._good, self._contents = good, good.lazy_column("content_sha256")
         hashes = hash64_column(good.lazy_column("key"), seed=0, purpose="key").view(np.int64)
-        contents = good.lazy_column("content_sha256")
-        prefixes = grouping.digest_prefixes(contents) if contents_known(good) else np.zeros(0, np.uint64)
+        self._key_hashes = np.sort(hashes)  # int64[n]
+        # uint64[n], sorted first words of the new contents; empty if they are not known
+        known = contents_known(good)
+        self._prefixes = np.sort(grouping.digest_prefixes(self._contents) if known else np.zeros(0, np.uint64))
         groups = groups_of(good, options)
         names = pa.array([], pa.string()) if groups is None else pc.unique(groups).drop_null().cast(pa.string())
         if options.splits.block is not None:
             names = pa.array([near for name in names.to_pylist() for near in (name, *neighbours(name))], pa.string())
-        rules = (
-            [GroupRule(options.splits.group_by or "", options.splits.block)]
-            if has_group(options.splits.group_by or "")
-            else []
-        )
-        old_images = OldImages(compares_pixels(options, good.column_names))
-        return cls(np.sort(hashes), np.sort(prefixes), names, rules, old_images)
+        self._wanted_groups = names  # groups of the new examples, and the blocks next to them
+        # The rule that found them in keys, if one did: it finds those of old examples without a group too.
+        group_by = options.splits.group_by or ""
+        self._rules = [GroupRule(group_by, options.splits.block)] if has_group(group_by) else []
+        self.found: list[pa.Table] = []  # what the dataset has of these, with EARLIER_SCHEMA
+        self._counts_near = counts_near(options) and known
+        self._compares_pixels = compares_pixels(options, good.column_names)
+        # Of the old images with a perceptual hash, index by index: the name of the split, the hashes, uint64[n, 2], the
+        # first words of the contents' sha256, uint64[n], and where the images are, as rows of a source.
+        self._splits, self._places = list[str](), list[pa.Table]()
+        self._hashes, self._old_prefixes = list[npt.NDArray[np.uint64]](), list[npt.NDArray[np.uint64]]()
 
     def add(self, split: str, path: str, index: pa.Table, *, has_sizes: bool) -> None:
         """Search an index.
 
         Without `has_sizes`, only the sizes of images that nothing changed are those of raw files.
         """
-        groups = filled_groups(index, self.rules) if len(self.wanted_groups) else index["group"]
-        in_group = np.flatnonzero(pc.is_in(groups, self.wanted_groups).to_numpy(zero_copy_only=False))
+        groups = filled_groups(index, self._rules) if len(self._wanted_groups) else index["group"]
+        in_group = np.flatnonzero(pc.is_in(groups, self._wanted_groups).to_numpy(zero_copy_only=False))
         _, first = np.unique(groups.take(pa.array(in_group)).to_numpy(zero_copy_only=False), return_index=True)
-        same_key = _found(index["key_hash"].to_numpy(), self.key_hashes)
-        same_content = _found(grouping.digest_prefixes(index["content_sha256"]), self.prefixes)
+        same_key = _found(index["key_hash"].to_numpy(), self._key_hashes)
+        same_content = _found(grouping.digest_prefixes(index["content_sha256"]), self._prefixes)
         rows = np.unique(np.concatenate((same_key, same_content, in_group[first])))
         if len(rows):
             is_raw = True if has_sizes else pc.equal(index["changes"].cast(pa.string()), "")
@@ -135,7 +69,49 @@ class DatasetSearch:
             columns = {"split": pa.repeat(split, len(index)), "source_bytes": sizes, "group": groups}
             table = pa.table({name: columns[name] if name in columns else index[name] for name in EARLIER_SCHEMA.names})
             self.found.append(table.take(pa.array(rows)).cast(EARLIER_SCHEMA))
-        self.old_images.add(split, path, index)
+        known, words = hash_words(index[PERCEPTUAL_HASH.name])
+        if self._counts_near and len(known):
+            old = index.take(pa.array(known))
+            self._splits.append(split)
+            self._hashes.append(words)
+            self._old_prefixes.append(grouping.digest_prefixes(old["content_sha256"]))
+            if self._compares_pixels:
+                start = pc.add(pc.add(old["offset"], HEADER_BYTES), old["image_start"])
+                place = {"key": pa.repeat(path, len(old)), OFFSET.name: start, "source_bytes": old["image_bytes"]}
+                self._places.append(pa.table(place))
+
+    def near(self, root: Folder, thumbnails: Thumbnails | None) -> tuple[dict[bytes, set[str]], frozenset[bytes]]:
+        """Return the contents of new images that are near-identical to old ones, with the splits of these, and copies.
+
+        Copies are images whose pixels are those of an old one.
+        """
+        if not self._hashes:
+            return {}, frozenset()
+        rows, hashes = first_hashes(self._good, grouping.duplicate_codes(self._contents))
+        prefixes, old_hashes = np.concatenate(self._old_prefixes), np.concatenate(self._hashes)
+        is_new = ~np.isin(grouping.digest_prefixes(self._contents)[rows], prefixes)
+        rows, hashes = rows[is_new], hashes[is_new]
+        # A content of several old examples is one image, and has the splits of all.
+        _, first, number_of = np.unique(prefixes, return_index=True, return_inverse=True)
+        codes = similar_sets(np.concatenate((hashes, old_hashes[first]))).codes
+        new_codes, old_codes = codes[: len(rows)], codes[len(rows) :][number_of]
+        split_of = np.repeat(np.arange(len(self._splits)), [len(words) for words in self._hashes])
+        splits_of: dict[int, set[str]] = {}
+        for at in np.flatnonzero(np.isin(old_codes, new_codes[new_codes >= 0])).tolist():
+            splits_of.setdefault(int(old_codes[at]), set()).add(self._splits[split_of[at]])
+        near = [at for at, code in enumerate(new_codes.tolist()) if code in splits_of]
+        found = self._contents.take(rows[near]).to_pylist()
+        splits = {content: splits_of[int(new_codes[at])] for content, at in zip(found, near, strict=True)}
+        if thumbnails is None or not self._compares_pixels:
+            return splits, frozenset()
+        pictures = thumbnails.of(self._good.take(rows[near]))
+        places, of_dataset, copies = pa.concat_tables(self._places), Thumbnails(root), set[bytes]()
+        for at, content, picture in zip(near, found, pictures, strict=True):
+            old = np.flatnonzero(old_codes == new_codes[at])
+            close = old[distances(old_hashes[old], hashes[at]) <= RADIUS]
+            if any(show_copies(one, picture) for one in of_dataset.of(places.take(pa.array(close)))):
+                copies.add(content)
+        return splits, frozenset(copies)
 
 
 def _found(values: npt.NDArray[Any], wanted: npt.NDArray[Any]) -> npt.NDArray[np.intp]:

@@ -49,14 +49,14 @@ class FinishedShard:
         return cls(shard, len(raw), *np.unique(indexed_labels(index), return_counts=True))
 
     @classmethod
-    def written(cls, name: ShardName, summary: ShardSummary, index: pa.Table, raw: bytes) -> "FinishedShard":
-        """Return a shard of a plan by the summary in its index; see `of`."""
+    def written(cls, path: str, index_path: str, summary: ShardSummary, index: pa.Table, raw: bytes) -> "FinishedShard":
+        """Return a shard by the summary in its index; see `of`."""
         shard = Shard(
-            path=name.records,
+            path=path,
             num_examples=summary.num_examples,
             num_bytes=summary.num_bytes,
             sha256=summary.sha256,
-            index=Index(path=name.index, sha256=sha256_hex(raw)),
+            index=Index(path=index_path, sha256=sha256_hex(raw)),
             num_with_gps=summary.num_with_gps,
         )
         return cls.of(shard, index, raw)
@@ -123,7 +123,7 @@ def check_finished_shard(output: Folder, name: ShardName, plan_digest: str) -> F
         size = "is missing" if found is None else f"has {found.num_bytes} bytes"
         where = f"{output.url}/{name.records}"
         raise DataError(f"{where}: the shard {size}, its index says {summary.num_bytes}; {convert_again()}")
-    return FinishedShard.written(name, summary, table, raw)
+    return FinishedShard.written(name.records, name.index, summary, table, raw)
 
 
 def find_finished_shard(output: Folder, name: ShardName, plan_digest: str) -> FinishedShard | None:
