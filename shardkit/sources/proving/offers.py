@@ -11,6 +11,7 @@ from types import MappingProxyType
 
 from shardkit.naming import printable
 from shardkit.sources.engine.splits import split_of_name, words_of
+from shardkit.sources.formats.box_tables.columns import FIRST_SIDE, BoxForm
 from shardkit.sources.formats.vendors.formats import VENDORS
 from shardkit.sources.options import Opening
 from shardkit.sources.proving.class_names import is_sheet, odd_names, plain_name
@@ -215,9 +216,14 @@ def _of_annotations(opening: Opening, reading: Reading, fact: str, origin: Annot
     if 1 < len(origin.files) <= _MAX_SHOWN:
         for path in origin.files:
             yield Offer(with_files((path,)), f"only {printable(path)}")
-    form = next((one for one in VENDORS if one.title == origin.options.get("form")), None)
-    if form is not None and "class" in origin.options:
-        for name in other_fields(opening.folder, origin.files[0], form, origin.options["class"]):
+    form = origin.options.get("form")
+    if form == BoxForm.CORNERS.value and FIRST_SIDE in origin.options.get("x", ""):  # there is no header
+        sizes = replace(origin, options={**origin.options, "form": BoxForm.SIZE.value})
+        as_sizes = replace(reading, boxes=sizes, split=sizes if reading.split == origin else reading.split)
+        yield Offer(as_sizes, "the numbers are a corner, width and height")
+    vendor = next((one for one in VENDORS if one.title == form), None)
+    if vendor is not None and "class" in origin.options:
+        for name in other_fields(opening.folder, origin.files[0], vendor, origin.options["class"]):
             chosen = replace(origin, options={**origin.options, "class": name})
             yield Offer(replace(reading, boxes=chosen), f"the class is {name!r}")
     if len(origin.files) == 1 and "*" in origin.files[0]:

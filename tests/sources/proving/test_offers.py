@@ -123,6 +123,18 @@ OFFERED = {
         ["cat", "dog"],
         24,
     ),
+    "boxes without a header": (
+        HEAP | {"boxes.csv": "".join(f"img/{n:04}.png,1,1,5,5,{('cat', 'dog')[n % 2]}\n" for n in range(8))},
+        "the numbers are a corner, width and height",
+        ["cat", "dog"],
+        8,
+    ),
+    "boxes without a header that are no two corners": (
+        HEAP | {"boxes.csv": "".join(f"img/{n:04}.png,4,4,3,2,{('cat', 'dog')[n % 2]}\n" for n in range(8))},
+        "as it was recognised",
+        ["cat", "dog"],
+        8,
+    ),
     "classes at two depths": (
         in_folders("healthy", "sick/mite", "sick/rust"),
         "the class is the last folder",

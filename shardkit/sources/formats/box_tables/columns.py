@@ -140,9 +140,10 @@ _FLAGS = ("is_depiction", "is_group_of", "is_inside", "is_occluded", "is_truncat
 # AutoML's corners: columns of tables without a header, so no header has these names.
 _VERTICES = tuple(f"vertex {number} {axis}" for number in range(1, 5) for axis in "xy")
 # Columns of tables without a header, and what each field of a record is: i image, l label, s split, n number or empty.
+FIRST_SIDE = "x1"
 _HEADERLESS = (
-    (("image", "x1", "y1", "x2", "y2", "class"), "innnnl"),  # keras-retinanet
-    (("image", "x1", "y1", "x2", "y2", "class", "image_width", "image_height"), "innnnlnn"),  # SKU-110K
+    (("image", FIRST_SIDE, "y1", "x2", "y2", "class"), "innnnl"),  # keras-retinanet
+    (("image", FIRST_SIDE, "y1", "x2", "y2", "class", "image_width", "image_height"), "innnnlnn"),  # SKU-110K
     (("split", "image", "label", *_VERTICES), "silnnnnnnnn"),  # AutoML
     (("image", "label", *_VERTICES), "ilnnnnnnnn"),  # AutoML without sets
     (("label", "x", "y", "w", "h", "image", "image_width", "image_height"), "lnnnninn"),  # make-sense

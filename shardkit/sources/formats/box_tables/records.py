@@ -10,7 +10,7 @@ from array import array
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext, suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import islice
 from typing import Any
 
@@ -20,6 +20,7 @@ from shardkit.naming import printable
 from shardkit.reject_reasons import BAD_ANNOTATION, BAD_LINE, NO_SPLIT
 from shardkit.sources.columns import MAX_OBJECTS
 from shardkit.sources.formats.box_tables.columns import (
+    FIRST_SIDE,
     FRACTIONS,
     OPEN_IMAGES,
     PIXELS,
@@ -30,7 +31,7 @@ from shardkit.sources.formats.box_tables.columns import (
     flags_of,
     open_box_file,
 )
-from shardkit.sources.formats.box_tables.rows import Values, decided, has_box, sides_of
+from shardkit.sources.formats.box_tables.rows import Values, decided, has_box, list_form, sides_of
 from shardkit.sources.formats.class_names import read_class_names
 from shardkit.sources.formats.column_names import DISCARDED, is_discard, split_of_text
 from shardkit.sources.formats.format import (
@@ -78,6 +79,10 @@ class _BoxTables(Format):
             return found
         rows = [one.values for one in islice(file.all_records(), PREFIX_RECORDS) if one.problem is None]
         columns = decided(file, columns, rows, found)
+        # Nobody has said what they are: columns of these names have no header.
+        are_unsaid = "form" not in options and file.columns[columns.xs[0]] == FIRST_SIDE
+        if are_unsaid and columns.form is BoxForm.CORNERS and list_form(rows, columns) is BoxForm.LIST_OF_SIZE:
+            columns = replace(columns, form=BoxForm.SIZE)
         return {**found, "form": columns.form.value, "unit": FRACTIONS if columns.is_fraction else PIXELS}
 
     def fields(self, options: Options) -> Sequence[pa.Field]:

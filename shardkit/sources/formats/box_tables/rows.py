@@ -50,7 +50,7 @@ def decided(file: TableFile, columns: BoxColumns, rows: Sequence[Values], option
     """Return columns with the form of their boxes and whether these are fractions, by the first rows."""
     rows = [values for values in rows if has_box(values, columns)]
     if columns.form is BoxForm.LIST:
-        form = _list_form(rows, columns) or usual_form(file.columns)
+        form = list_form(rows, columns) or usual_form(file.columns)
         if form is None:
             msg = (
                 f"{file.url}: the four numbers of {file.columns[columns.xs[0]]!r} may be xmin, ymin, xmax, ymax or x, "
@@ -65,7 +65,7 @@ def decided(file: TableFile, columns: BoxColumns, rows: Sequence[Values], option
     return replace(columns, is_fraction=is_known or are_small)
 
 
-def _list_form(rows: Sequence[Values], columns: BoxColumns) -> BoxForm | None:
+def list_form(rows: Sequence[Values], columns: BoxColumns) -> BoxForm | None:
     """Return what the four numbers of a list are, from some rows; None if they may be either.
 
     Many boxes are narrower than they are far from the left: as corners, these would be exchanged. As sizes, many boxes
