@@ -4,29 +4,26 @@ import posixpath
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
-from shardkit.naming import first_of, printable
 from shardkit.sources.engine.masks import mask_paths
 from shardkit.sources.filtered_folder import FilteredFolder, IgnoreGlob
 from shardkit.sources.options import Opening
+from shardkit.sources.proving.path_offers import Offer, first_names, folders_inside
 from shardkit.sources.readings.values import Labels, Paired, PathPart, Reading, reading_below
 from shardkit.sources.recognising.folders.masks.class_names import find_palette
 from shardkit.sources.recognising.folders.masks.layout import reading_of
 from shardkit.sources.recognising.folders.masks.pairs import find_pairs
 
 _MAX_OTHERS = 3
-_MAX_SHOWN = 3
 
 
-def instead_of_masks(
-    opening: Opening, reading: Reading, origin: Paired, paths: Sequence[str]
-) -> Iterator[tuple[Reading, str]]:
+def instead_of_masks(opening: Opening, reading: Reading, origin: Paired, paths: Sequence[str]) -> Iterator[Offer]:
     """Yield readings by the folders of the images, and with the masks that are found if the others are hidden."""
     root = reading.images.root
     folder = opening.below(root).folder if root else opening.folder
     globs = tuple(dict.fromkeys(part.glob for part in find_pairs(folder)))
     masks = mask_paths(origin)
     included = [IgnoreGlob(text) for text in reading.images.include]
-    inside = [path[len(root) + 1 :] if root else path for path in paths if not root or path.startswith(f"{root}/")]
+    inside, _ = folders_inside(reading, paths)
     images = [path for path in inside if not masks.is_mask(path)]
     parts = [path.split("/")[:-1] for path in images if not included or any(one.matches(path) for one in included)]
     used = reading.split.path if isinstance(reading.split, PathPart) else None
@@ -35,13 +32,13 @@ def instead_of_masks(
         if len(names) > 1 and i != used:
             label = Labels(PathPart(i))
             classes = replace(reading, label=label, mask=None, classes=(), ignore=(*reading.ignore, *globs))
-            shown = first_of([f"{printable(name)}/" for name in names], _MAX_SHOWN)
-            yield classes, f"the class is {shown}, without the masks"
+            yield Offer(classes, f"the class is {first_names(names)}, without the masks")
     for _ in range(_MAX_OTHERS):
         seen = FilteredFolder(folder, tuple(map(IgnoreGlob, globs)))
         if not (found := find_pairs(seen)):
             return
         other = reading_of(seen, found, find_palette(seen, found)[0])
-        shown = first_of(sorted({f"{printable(posixpath.basename(part.masks))}/" for part in found}), _MAX_SHOWN)
-        yield replace(reading_below(other, root), ignore=(*reading.ignore, *globs)), f"the masks are those in {shown}"
+        names = sorted({posixpath.basename(part.masks) for part in found})
+        read = replace(reading_below(other, root), ignore=(*reading.ignore, *globs))
+        yield Offer(read, f"the masks are those in {first_names(names)}")
         globs = tuple(dict.fromkeys((*globs, *(part.glob for part in found))))

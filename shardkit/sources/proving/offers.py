@@ -8,6 +8,7 @@ import posixpath
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from types import MappingProxyType
+from typing import Any
 
 from shardkit.naming import printable
 from shardkit.sources.engine.splits import split_of_name, words_of
@@ -17,7 +18,7 @@ from shardkit.sources.options import Opening
 from shardkit.sources.proving.class_names import is_sheet, odd_names, plain_name
 from shardkit.sources.proving.file_forms import unlike_in_files
 from shardkit.sources.proving.mask_offers import instead_of_masks
-from shardkit.sources.proving.path_offers import Offer, first_names, ignoring, of_levels, of_names
+from shardkit.sources.proving.path_offers import Offer, first_names, folders_inside, ignoring, of_levels, of_names
 from shardkit.sources.proving.table_offers import (
     files_of_names,
     lists_of_splits,
@@ -94,14 +95,14 @@ def offers(
 def _of_the_same(opening: Opening, reading: Reading, paths: list[str]) -> Iterator[Offer]:
     """Yield the reading without odd folders or rival files, with names for its numbers, or with other policies."""
     for name, origin in reading.facts():
-        if isinstance(origin, Annotation):
-            yield from _of_annotations(opening, reading, name, origin)
+        if isinstance(origin, Annotation) and name != "split":
+            yield from _of_annotations(opening, reading, origin)
         elif isinstance(origin, Paired):
-            yield from (Offer(*one) for one in instead_of_masks(opening, reading, origin, paths))
+            yield from instead_of_masks(opening, reading, origin, paths)
     label = reading.label
     if label is None or not isinstance(label.origin, PathPart):
         return
-    inside, parts = _inside(reading, paths)
+    inside, parts = folders_inside(reading, paths)
     root, index = reading.images.root, label.origin.path
     names = sorted({one[index] for one in parts if len(one) > index})
     deep = sorted({one[index + 1] for one in parts if len(one) > index + 1})
@@ -162,16 +163,9 @@ def _without_labels(paths: Sequence[str], base: Reading) -> Iterator[Offer]:
     if base.label is None or not isinstance(base.label.origin, PathPart):
         return
     index = base.label.origin.path
-    names = sorted({one[index] for one in _inside(base, paths)[1] if len(one) > index})
+    names = sorted({one[index] for one in folders_inside(base, paths)[1] if len(one) > index})
     if why := parts_of_data(names):
         yield Offer(replace(base, label=None, split=None), f"images without labels: {first_names(names)} {why}")
-
-
-def _inside(reading: Reading, paths: Sequence[str]) -> tuple[list[str], list[list[str]]]:
-    """Return the paths of the images below the reading's root, and their folders."""
-    start = f"{reading.images.root}/" if reading.images.root else ""
-    inside = [path.removeprefix(start) for path in paths if path.startswith(start)]
-    return inside, [path.split("/")[:-1] for path in inside]
 
 
 def _in_one_writing(reading: Reading, counts: Mapping[str, int]) -> Iterator[Offer]:
@@ -204,31 +198,27 @@ def _of_splits(reading: Reading, split: PathPart, parts: Sequence[Sequence[str]]
             yield Offer(named, f"{first_names([name])} is {missing[0]}")
 
 
-def _of_annotations(opening: Opening, reading: Reading, fact: str, origin: Annotation) -> Iterator[Offer]:
+def _of_annotations(opening: Opening, reading: Reading, origin: Annotation) -> Iterator[Offer]:
     """Yield each file of annotations alone, the files of another folder, and policies for images without any."""
 
-    def with_files(files: tuple[str, ...]) -> Reading:
-        other = replace(origin, files=files)
-        if fact == "label" and reading.label is not None:
-            return replace(reading, label=replace(reading.label, origin=other))
-        return replace(reading, boxes=other) if fact == "boxes" else replace(reading, mask=other)
+    def with_other(**changes: Any) -> Reading:
+        """Return the reading with another origin in place of this one, for each fact that comes from it."""
+        return reading.mapped(lambda one: replace(origin, **changes) if one == origin else one)
 
     if 1 < len(origin.files) <= _MAX_SHOWN:
         for path in origin.files:
-            yield Offer(with_files((path,)), f"only {printable(path)}")
+            yield Offer(with_other(files=(path,)), f"only {printable(path)}")
     form = origin.options.get("form")
     if form == BoxForm.CORNERS.value and FIRST_SIDE in origin.options.get("x", ""):  # there is no header
-        sizes = replace(origin, options={**origin.options, "form": BoxForm.SIZE.value})
-        as_sizes = replace(reading, boxes=sizes, split=sizes if reading.split == origin else reading.split)
-        yield Offer(as_sizes, "the numbers are a corner, width and height")
+        sizes = with_other(options={**origin.options, "form": BoxForm.SIZE.value})
+        yield Offer(sizes, "the numbers are a corner, width and height")
     vendor = next((one for one in VENDORS if one.title == form), None)
     if vendor is not None and "class" in origin.options:
         for name in other_fields(opening.folder, origin.files[0], vendor, origin.options["class"]):
-            chosen = replace(origin, options={**origin.options, "class": name})
-            yield Offer(replace(reading, boxes=chosen), f"the class is {name!r}")
+            yield Offer(with_other(options={**origin.options, "class": name}), f"the class is {name!r}")
     if len(origin.files) == 1 and "*" in origin.files[0]:
         folder, kind = parent_of(origin.files[0]), ending(origin.files[0])
         walk = itertools.islice(files_below(opening.folder, ""), _MAX_IMAGES)
         others = {parent_of(path) for path, entry in walk if ending(entry.name) == kind} - {folder}
         for other in sorted(others)[:_MAX_SHOWN] if folder.strip("*/") else ():
-            yield Offer(with_files((f"{other}/*{kind}",)), f"the annotations are those in {printable(other)}/")
+            yield Offer(with_other(files=(f"{other}/*{kind}",)), f"the annotations are those in {printable(other)}/")

@@ -36,6 +36,13 @@ class Offer:
     meaning: str  # what it means, in a few words
 
 
+def folders_inside(reading: Reading, paths: Sequence[str]) -> tuple[list[str], list[list[str]]]:
+    """Return the paths of the images below the reading's root, and their folders."""
+    start = f"{reading.images.root}/" if reading.images.root else ""
+    inside = [path.removeprefix(start) for path in paths if path.startswith(start)]
+    return inside, [path.split("/")[:-1] for path in inside]
+
+
 def of_names(paths: list[str], base: Reading) -> Iterator[Offer]:
     """Yield readings by the names of files; without folders for testing if only the other files have labels."""
     at = _first_level([path.split("/")[:-1] for path in paths])

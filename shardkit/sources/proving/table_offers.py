@@ -102,7 +102,9 @@ def _of_table(
     known = base.label.origin if base.label else None
     recognised = known.column if isinstance(known, Column) and one.path in known.files else ()
     is_of_all = opening.file is not None or (one.is_whole and len({*one.named}) >= len(paths))
-    folders_of_images = {name for path in paths for name in path.split("/")[:-1]}
+    rest = None if is_of_all else _folder_of_classes(base)
+    parts = [path.split("/")[:-1] for path in paths] if rest is not None else []
+    names_of_folders, folders = {name for some in parts for name in some}, split_level(levels(parts))
     marks = [
         title
         for i, title in enumerate(titles)
@@ -129,10 +131,8 @@ def _of_table(
             for path in files_of_names(opening):
                 yield offer(title, column, f"{where}; {printable(path)} names the numbers", oddness(values), names=path)
         yield offer(title, column, where, oddness(values))
-        are_folders = not folders_of_images.isdisjoint(values)
-        if are_folders and not is_of_all and (rest := _folder_of_classes(base)) is not None:
+        if rest is not None and not names_of_folders.isdisjoint(values):
             rank, found = offer(title, replace(column, rest=rest), f"{where}, for all other images it is their folder")
-            folders = split_level(levels([path.split("/")[:-1] for path in paths]))
             yield rank, replace(found, reading=replace(found.reading, split=split or folders))
     for path, others in _tables_to_join(opening, one):
         for title, values in others.items():

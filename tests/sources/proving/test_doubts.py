@@ -520,57 +520,6 @@ COLUMNS = {
         of_pairs(distance=1),
         of_pairs(distance=0),
     ),
-    "marks": ("_fox is written unlike the others", images("cat", "dog", "_fox"), images("_cat", "_dog", "_fox")),
-    "numbered": (
-        "fox is written unlike the others",
-        images("01_cat", "02_dog", "fox"),
-        images("01_cat", "02_dog", "03_fox"),
-    ),
-    "one class": ("dog, dogs may be one class", images("cat", "dog", "dogs"), images("cat", "dog", "dock")),
-    "one class in a split": (
-        "dog, dogs may be one class",
-        images("train/cat", "train/dog", "train/dogs", "test/cat", "test/dog"),
-        images("train/cat", "train/dog", "test/cat", "test/dogs"),
-    ),
-    "case": (
-        "Cat, cat may be one class",
-        labelled("label,split", "cat,train", "dog,train", "Cat,train", "cat,test", "dog,test"),
-        labelled("label,split", "cat,train", "dog,train", "Cat,test", "dog,test"),
-    ),
-    "case of letters": ("Ab, ab may be one class", classes("Ab", "ab", "cd"), classes("A", "a", "c")),
-    "batches": (
-        "cat1, cat2, dog1 and 1 more are numbered, and what is beside the numbers repeats",
-        images("cat1", "cat2", "dog1", "dog2"),
-        images("cat1", "dog2"),
-    ),
-}
-COLUMNS = {
-    "a column beside numbers": (
-        "other columns may be the label: 'kind'",
-        labelled("label,kind", "5.5,a", "15.25,a", "25.5,b", "2.5,b"),
-        labelled("label,camera", "5.5,a", "15.25,a", "25.5,b", "2.5,b"),
-    ),
-    "numbers beside a column that is not called like a label": (
-        "other columns may be the label: 'grams'",
-        weighed("ripeness"),
-        weighed("species"),
-    ),
-    "pairs of images": (
-        "'other' names a second image, so a label may be that of a pair",
-        FLAT
-        | {
-            "t.csv": table(
-                "image,label,other",
-                *(f"img/{i}.png,{'same' if i % 3 else 'not'},img/{(i + 1) % 12}.png" for i in range(12)),
-            )
-        },
-        FLAT
-        | {
-            "t.csv": table(
-                "image,label,other", *(f"img/{i}.png,{'same' if i % 3 else 'not'},img/{i}.png" for i in range(12))
-            )
-        },
-    ),
     "marks": (
         "the columns 'checked' may be none of the labels",
         labelled("cat,dog,checked", "1,0,0", "0,1,0", "0,0,1"),
