@@ -9,13 +9,15 @@ from typing import cast
 
 from shardkit.errors import CallError, DataError
 from shardkit.naming import first_of, printable
+from shardkit.options.words import named
 from shardkit.sources.engine.annotations import AnnotationDriver, NamingFile
 from shardkit.sources.engine.file_groups import FileGroup, NearestImages, matching_files, place_of, scan_group
 from shardkit.sources.engine.image_files import ImageFileDriver
+from shardkit.sources.engine.image_places import find_paths, places_below
 from shardkit.sources.engine.images import Binding
 from shardkit.sources.engine.masks import MaskDriver, check_classes, with_masks
 from shardkit.sources.engine.matching import find_matching
-from shardkit.sources.engine.paths import PathRule
+from shardkit.sources.engine.paths import DROP, ENDING, PathRule
 from shardkit.sources.formats.format import CLASS_FILE, ROOT, Format, ImageFormat, ImageRecord, Options, number_option
 from shardkit.sources.formats.registry import FORMATS, IMAGE_FORMATS, settings_of
 from shardkit.sources.formats.yolo import class_files_in, read_class_file
@@ -24,8 +26,9 @@ from shardkit.sources.walking import file_or_folder, is_within, join, parent_of
 from shardkit.storage import Folder
 
 _FIRST = 1000  # records that decide how all are read
+_SHOWN = 3  # names in a message
 FIELD = "field"  # the option that names what gives classes of whole images
-_DROP, _ENDING, SPLITS = "drop", "ending", "splits"  # options of what names images, for any format
+SPLITS = "splits"  # the option that says that folders give the splits, for any format
 _SPLIT = "split"  # the option that names the column of splits
 EACH = "each"  # the option that has the options of each file, if they differ
 
@@ -38,6 +41,7 @@ def annotation_driver(at: Binding, origin: Annotation, paths: Sequence[str]) -> 
     each = [kind.completed(at.tree, *one) for one in zip(paths, stated, strict=True)]
     plain = [_file(at, origin, path, options) for path, options in zip(paths, each, strict=True)]
     files = tuple(_named(at, kind, origin, file) for file in plain)
+    each = [_stated(options, file, kind) for options, file in zip(each, files, strict=True)]
     origin = _complete(at, origin, files, each)
     classes = _classes(at, kind, files)
     if kind.gives_masks:
@@ -94,7 +98,7 @@ def _complete(at: Binding, origin: Annotation, files: Sequence[NamingFile], each
 def _file(at: Binding, origin: Annotation, path: str, options: Options) -> NamingFile:
     split, base = at.reading.split, origin.bases.get(path, origin.images)
     base = parent_of(path) if base == "." else base
-    paths = PathRule(base, number_option(options, _DROP), options.get(_ENDING, ""))
+    paths = PathRule(base, number_option(options, DROP), options.get(ENDING, ""))
     own = {**options, ROOT: join(at.folder.url, base), CLASS_FILE: origin.names}
     if at.reading.boxes is None:
         own["boxes"] = "none"
@@ -107,19 +111,52 @@ def _named(at: Binding, kind: Format, origin: Annotation, file: NamingFile) -> N
     """Return a file with how it names images, if the reading does not say it is by paths."""
     if origin.match == "path" and not origin.fold:
         return file
-    texts = {"": [*map(file.paths.without_folders, islice(file.read(at.tree, kind, kind.names), _FIRST))]}
-    bases = dict.fromkeys([file.paths.place, parent_of(file.path)])
-    found = find_matching(texts, lambda: at.images.paths(at.folder), bases, origin.match, fold=origin.fold)[""]
-    if not found.count:
-        shown = first_of([*map(repr, map(printable, texts[""]))], 3)
-        msg = (
-            f"{at.tree.url}/{file.path}: none of the images that it names is in {at.folder.url}, such as "
-            f"{shown}; say in the reading which folder they are in (images: FOLDER)"
-        )
+    ways = [replace(file, options={**way, **file.options}) for way in kind.ways]
+    names = [[*islice(one.read(at.tree, kind, kind.names), _FIRST)] for one in ways]
+    root = named("root")
+    if not any(names):
+        remedy = f"; {kind.missing}" if kind.missing else f", or give the folder that its paths start at with {root}"
+        msg = f"{at.tree.url}/{file.path}: its first records name no image{_why(at, kind, file)}{remedy}"
         raise DataError(msg)
-    if found.matching.is_plain:
-        return replace(file, paths=replace(file.paths, place=found.matching.base))
-    return replace(file, matching=found.matching)
+    if origin.match is None and not origin.fold:
+        places = _places(at, origin, file.path)
+        for one, texts in zip(ways, names, strict=True):
+            if found := find_paths(texts, places):
+                place = join(at.folder.url, found[1].place)
+                return replace(one, paths=found[1], options={**one.options, ROOT: place})
+    bases = dict.fromkeys([file.paths.place, parent_of(file.path)])
+    for one, texts in zip(reversed(ways), reversed(names), strict=True):
+        plain = {"": [*map(file.paths.without_folders, texts)]}
+        way = find_matching(plain, lambda: at.images.paths(at.folder), bases, origin.match, fold=origin.fold)[""]
+        if way.count and way.matching.is_plain:
+            return replace(one, paths=replace(one.paths, place=way.matching.base))
+        if way.count:
+            return replace(one, matching=way.matching)
+    shown = first_of([*map(repr, map(printable, dict.fromkeys(names[0])))], _SHOWN)
+    remedy = f", or {kind.missing}" * bool(kind.missing)
+    msg = f"{at.tree.url}/{file.path}: none of the images that it names is in {at.folder.url}, such as {shown}"
+    raise DataError(f"{msg}; give the folder that the images are in with {root}{remedy}")
+
+
+def _why(at: Binding, kind: Format, file: NamingFile) -> str:
+    """Return why the first records name no image, beginning with ';'; '' if they do not say it."""
+    for record in islice(file.read(at.tree, kind, kind.records), _FIRST):
+        if why := record.bad or next((one.message for one in record.problems), ""):
+            return f"; {why}"
+    return ""
+
+
+def _stated(options: Options, file: NamingFile, kind: Format) -> Options:
+    """Return the options of a file with what was found out of how it names images."""
+    found = {name: file.options[name] for way in kind.ways for name in way if name in file.options}
+    return {**options, **found, **file.paths.options}
+
+
+def _places(at: Binding, origin: Annotation, path: str) -> list[tuple[Folder, str]]:
+    """Return where the images of a file may be: where the reading says, else near the file."""
+    if origin.images or path in origin.bases:
+        return [(at.folder, origin.bases.get(path, origin.images))]
+    return [(at.folder, place) for place in places_below(at.folder, at.tree, path)]
 
 
 def _classes(at: Binding, kind: Format, files: Iterable[NamingFile]) -> tuple[str, ...] | None:

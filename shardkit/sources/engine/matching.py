@@ -137,7 +137,7 @@ def _remedy(matching: Matching, found: Sequence[str]) -> str:
         return "write the names as the files have them, and leave out `fold`"
     if matching.match == "stem":
         return "write names with their endings, or the folders before them (match: end)"
-    return "write the folders before the names (match: end, or path)"
+    return f"write the folders before the names, or give the folder of the images with {named('root')}"
 
 
 @dataclass(slots=True)

@@ -99,6 +99,7 @@ def _slashed(path: str) -> str:
 MAX_PATH = 4096  # characters: Linux's PATH_MAX
 _START = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:")  # of a URL, or a drive letter
 _SHOWN = 100  # characters of a bad path
+DROP, ENDING = "drop", "ending"  # options of a reading
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,7 +109,6 @@ class PathRule:
     place: str  # folder that the paths start at, below the source's folder
     num_dropped: int = 0  # number of leading folders of each path that do not exist here
     ending: str = ""  # ending to add to names without one; '' to add none
-    by_name: bool = False  # whether images are in several folders below and are found by their names
 
     def key(self, text: object) -> str:
         if not isinstance(text, str) or not text.strip():
@@ -135,6 +135,12 @@ class PathRule:
     def without_folders(self, text: str) -> str:
         """Return a path without its first folders, if it has some that are dropped."""
         return "/".join(path_parts(text)[self.num_dropped :]) or text if self.num_dropped else text
+
+    @property
+    def options(self) -> dict[str, str]:
+        """How paths become keys as options of a reading."""
+        found = {DROP: str(self.num_dropped) if self.num_dropped else "", ENDING: self.ending}
+        return {name: text for name, text in found.items() if text}
 
     def remark(self) -> str:
         if self.num_dropped:

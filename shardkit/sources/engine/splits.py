@@ -11,7 +11,7 @@ from shardkit.naming import split_of_folder
 from shardkit.sources.formats.column_names import SPLIT_COLUMNS, is_discard, is_split, plain, split_of_text
 from shardkit.sources.formats.tables.records import Record, TableFile
 from shardkit.sources.formats.tables.values import as_text
-from shardkit.sources.walking import stem_of
+from shardkit.sources.walking import parent_of, stem_of
 
 # Vowels that are marks, and no letters to `re`, as in Hindi, Thai and Arabic; without the signs of these scripts.
 _SIGNS = r"\u05be\u05c0\u05c3\u05f3\u060c\u061b\u061f\u0964\u0965\u0e4f\u0e5a\u0e5b"
@@ -64,6 +64,24 @@ def split_of_folders(*paths: str) -> str | None:
     """Return the split of the last folder of some paths that is called like one; the first path comes first."""
     folders = (folder for path in paths for folder in path.split("/")[-2::-1])
     return next(filter(None, map(split_of_name, folders)), None)
+
+
+def split_tokens(name: str) -> list[tuple[str, str]]:
+    """Return the parts of a file or folder name that mean a split, each with that split: (train2017, train)."""
+    found = []
+    for token in re.split(r"[^A-Za-z0-9]+", name):
+        split = split_of_folder(token.rstrip("0123456789"))
+        if split:
+            found.append((token, split))
+    return found
+
+
+def split_of_path(path: str) -> str | None:
+    """Return the split in a file's name, else in its folder's name, else that a folder above is called by."""
+    for name in (stem_of(path), posixpath.basename(parent_of(path))):
+        if tokens := split_tokens(name):
+            return tokens[0][1]
+    return next((split for name in reversed(path.split("/")[:-2]) if (split := split_of_folder(name))), None)
 
 
 @lru_cache(maxsize=1 << 16)  # names of folders, each of which is asked about by many rules

@@ -135,9 +135,11 @@ class Format(Protocol):
     title: str
     noun: str = "record"  # what messages call a record
     note: str = ""  # what the user should know about what is read; '' for nothing
+    missing: str = ""  # what else to do if no image is found, as an imperative; '' for nothing
     names_are_below: bool = False  # whether names of images never lead above the folder that they start at
     object_fields: tuple[pa.Field, ...] = ()
     settings: frozenset[str] = frozenset()
+    ways: tuple[Mapping[str, str], ...] = ({},)  # settings of which the first that leads to images counts
     slice_bytes: int = 0  # size of a slice, if a larger file is read once for each slice of its images; 0 if it is not
 
     def sniff(self, head: bytes) -> bool:

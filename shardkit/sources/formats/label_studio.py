@@ -200,6 +200,8 @@ class _LabelStudio(Format):
     title = "Label Studio's export"
     noun = "task"
     settings = frozenset({"uploads"})
+    ways = ({}, {"uploads": "renamed"})
+    missing = "export 'COCO with images': this export has no images"
 
     def sniff(self, head: bytes) -> bool:
         return any(looks_like(head, *keys, start=b"[") for keys in _KEYS)

@@ -214,6 +214,8 @@ class _Cvat(Format):
     title = "CVAT for images"
     noun = "image"
     settings = frozenset({"subset"})
+    ways = ({}, {"subset": "folder"})
+    missing = "export the task as 'COCO 1.0' with its images"
     object_fields = (pa.field("is_occluded", pa.bool_()), pa.field("segmentation", pa.string()))
     note = "the boxes of polygons, ellipses, masks and turned boxes enclose them"
 

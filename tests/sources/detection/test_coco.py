@@ -12,10 +12,10 @@ from hypothesis import strategies as st
 from shardkit.errors import DataError
 from shardkit.sources import json_stream
 from shardkit.sources.engine import records
+from shardkit.sources.engine.splits import split_of_path
 from shardkit.sources.formats import format as formats
 from shardkit.sources.json_stream import array_items
 from shardkit.sources.recognising.detection.coco import is_coco
-from shardkit.sources.recognising.detection.image_paths import split_of
 from shardkit.storage import open_folder
 from shardkit.testing import listed, opened, read_source, upload, write_tree
 
@@ -312,12 +312,12 @@ def test_root_tells_where_the_images_are(tmp_path):
     assert source.folder.url == str(elsewhere)
 
 
-def test_images_that_are_nowhere_are_refused_with_what_was_tried(tmp_path):
+def test_a_name_of_two_images_is_refused_with_both(tmp_path):
     root = write_tree(
         tmp_path / "s", {"annotations/train.json": document(), "pictures/a.jpg": b"x", "copies/a.jpg": b"y"}
     )
-    with pytest.raises(DataError, match=r"first image 'a.jpg' is not in .*/s, nor in a folder near it; .*root"):
-        opened(root)
+    with pytest.raises(DataError, match=r"'a.jpg' names 2 images .* copies/a.jpg and pictures/a.jpg; .*root"):
+        listed(opened(root))
 
 
 @pytest.mark.parametrize(
@@ -330,7 +330,7 @@ def test_images_that_are_nowhere_are_refused_with_what_was_tried(tmp_path):
 )
 def test_images_in_a_folder_of_any_name_are_found_if_there_is_one(files, place, tmp_path):
     root = write_tree(tmp_path / "s", {"train.json": document(), **dict.fromkeys(files, b"x")})
-    assert opened(root).reading.boxes.images == place
+    assert (f"{place}/a.jpg", None) in [(row["key"], row["reason"]) for row in listed(opened(root)).rows]
 
 
 def test_missing_first_images_do_not_hide_where_the_others_are(tmp_path):
@@ -384,7 +384,7 @@ def test_images_of_a_folder_that_two_files_share_are_reported_if_neither_names_t
     ],
 )
 def test_the_split_is_a_word_of_the_files_or_the_folders_name(path, split):
-    assert split_of(path) == split
+    assert split_of_path(path) == split
 
 
 @pytest.mark.parametrize(
@@ -424,7 +424,7 @@ BROKEN = {
     ),
     "nested without end": (b'{"images": ' + b"[" * 200_000, "nested too deeply"),
     "a name without quotes": (b'{"images": [], a: 1}', r"character 16 .*expected a value"),
-    "no images": (b'{"images": []}', "its `images` name no file"),
+    "no images": (b'{"images": []}', "its first records name no image"),
     "empty": (b"", "an object"),
 }
 

@@ -106,7 +106,7 @@ REFUSED = {
         "has tracks, .* export the task as 'COCO 1.0'",
     ),
     "no images": (cvat(), "name no image; .* 'COCO 1.0'"),
-    "images that are not there": (cvat(image("z.jpg", BOX)), "its first image 'z.jpg' is not in .*root"),
+    "images that are not there": (cvat(image("z.jpg", BOX)), "none of the images that it names is in .*'z.jpg'.*root"),
     "cut off": (cvat(image("a.jpg", BOX))[:-20], "it is not XML"),
     "a document type": (cvat().replace(b"<annotations>", b"<!DOCTYPE a []><annotations>"), "declares a document type"),
     "VOC": (b"<annotation><filename>a.jpg</filename></annotation>", "for Pascal VOC, give the folder"),

@@ -3,10 +3,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from shardkit.naming import relative_path_problem
+from shardkit.sources.engine.image_places import find_paths, places_below
 from shardkit.sources.engine.paths import PathRule
 from shardkit.sources.listing import BadRecord
-from shardkit.sources.options import SourceOptions
-from shardkit.sources.recognising.detection.image_paths import find_paths, image_places
 from shardkit.storage import open_folder
 from shardkit.testing import write_tree
 
@@ -56,7 +55,8 @@ def test_no_key_leaves_the_folder(place, num_dropped, text):
 
 def test_the_whole_path_in_any_folder_comes_before_its_end(tmp_path):
     root = write_tree(tmp_path, {"s/boxes.csv": b"", "s/other/a.jpg": b"x", "s/deep/set/a.jpg": b"x"})
-    places = image_places(open_folder(str(root / "s")), "boxes.csv", SourceOptions(), may_leave=True)
+    folder = open_folder(str(root / "s"))
+    places = [(folder, place) for place in places_below(folder, folder, "boxes.csv")]
     assert find_paths(["set/a.jpg"], places)[1] == PathRule("deep")
     assert find_paths(["gone/a.jpg"], places)[1] == PathRule("other", num_dropped=1)
     assert find_paths(["gone/b.jpg"], places) is None

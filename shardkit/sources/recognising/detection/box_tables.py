@@ -19,6 +19,7 @@ from shardkit.options.call import Change
 from shardkit.options.words import named
 from shardkit.refusals import RefusalError
 from shardkit.sources.engine.annotation_opening import options_of_reading
+from shardkit.sources.engine.splits import split_of_path
 from shardkit.sources.formats.box_tables.columns import (
     OPEN_IMAGES,
     TEXT,
@@ -35,12 +36,9 @@ from shardkit.sources.listing import Source
 from shardkit.sources.options import Opening, SourceOptions
 from shardkit.sources.recognising.claims.searching import candidates
 from shardkit.sources.recognising.class_names import find_class_names
-from shardkit.sources.recognising.detection.image_paths import split_of
 from shardkit.sources.recognising.detection.of_many_images import (
     FoundFile,
-    locate,
     open_found_files,
-    options_of_paths,
     refuse_other_export,
 )
 from shardkit.sources.walking import file_or_folder, files_in, join, parent_of
@@ -113,21 +111,30 @@ def open_box_tables(opening: Opening) -> Source:
             "filename, class, xmin, ymin, xmax, ymax in it, in annotations/, in split folders; give the file as SOURCE"
         )
         raise DataError(msg)
-    of_splits = [path for path in found if split_of(path)]
+    of_splits = [path for path in found if split_of_path(path)]
     paths = of_splits or found
     left_out = ", ".join(printable(path) for path in found if path not in paths)
     remark = f"; left out {left_out}" if left_out else ""
     remark += f"; to read one class per image instead, add {named('layout', 'table')}" if file is not None else ""
-    opened = [_open_table(opening, path) for path in paths]
-    root, _, names = opened[0]
-    tables = [table for _, table, _ in opened]
+    tables = [_look_at(opening, path) for path in paths]
     if len(tables) > 1 and not any("label" in table.options for table in tables):
         tables = _with_classes_of_folders(folder, tables)
     # The only table is often called train: then splits can divide it.
     if any(table.gives_splits for table in tables) or [table.split for table in tables] == ["train"]:
         tables = [replace(table, split=None) for table in tables]
     options, title = options_of_reading([table.options for table in tables]), LAYOUTS["box-table"].title
-    return open_found_files(opening, root, BOX_TABLES.name, title, tables, options, remark, names)
+    names = _class_file(folder, paths[0]) if tables[0].options.get("kind") == OPEN_IMAGES else ""
+    outside = _common_folder(folder, tables[0]) if file is not None else ""
+    try:
+        return open_found_files(
+            opening, BOX_TABLES.name, title, tables, options, remark, class_file=names, outside=outside
+        )
+    except DataError as error:
+        if file is not None:
+            raise
+        what = "each folder is a class, and the table is not read"
+        command = Change(what, {"layout": "class-folders"}, sources=(folder.url,))
+        raise RefusalError(str(error), [command]) from None
 
 
 def _with_classes_of_folders(folder: Folder, tables: list[FoundFile]) -> list[FoundFile]:
@@ -143,11 +150,8 @@ def _with_classes_of_folders(folder: Folder, tables: list[FoundFile]) -> list[Fo
     ]
 
 
-def _open_table(opening: Opening, path: str) -> tuple[Folder, FoundFile, str]:
-    """Decide how to read a table, from its first 1,000 records.
-
-    Return the folder that keys start at, and the file with the names of its classes' codes, too; '' for none.
-    """
+def _look_at(opening: Opening, path: str) -> FoundFile:
+    """Decide how to read a table, from its first 1,000 records."""
     folder, options = opening.folder, opening.options
     file = open_box_file(folder, path)
     for name in filter(None, (options.image_column, *options.label_columns, options.split_column)):
@@ -155,29 +159,15 @@ def _open_table(opening: Opening, path: str) -> tuple[Folder, FoundFile, str]:
     label = next(iter(options.label_columns), None)
     said = {"image": options.image_column, "label": label, "split": options.split_column}
     completed = BOX_TABLES.completed(folder, path, {role: name for role, name in said.items() if name})
-    texts = [text for text in islice(BOX_TABLES.names(file, file.url, completed), PREFIX_RECORDS) if text.strip()]
-    if not texts:
-        first = next(file.all_records(), None)
-        why = f"; line {first.line}: {first.problem}" if first and first.problem else ""
-        raise DataError(f"{file.url}: the first records of the table name no image{why}")
-    try:
-        outside = _common_folder(texts) if opening.file is not None else ""
-        root, paths, *_ = locate(opening, path, [({}, texts)], outside=outside)
-    except DataError as error:
-        if opening.file is not None:
-            raise
-        what = "each folder is a class, and the table is not read"
-        command = Change(what, {"layout": "class-folders"}, sources=(folder.url,))
-        raise RefusalError(str(error), [command]) from None
     gives_splits = "split" in completed
-    split = None if gives_splits else split_of(path)
-    table = FoundFile(path, paths, split, {**completed, **options_of_paths(paths)}, gives_splits=gives_splits)
-    return root, table, _class_file(folder, path) if completed.get("kind") == OPEN_IMAGES else ""
+    return FoundFile(path, None if gives_splits else split_of_path(path), completed, gives_splits=gives_splits)
 
 
-def _common_folder(texts: Sequence[str]) -> str:
-    """Return the folder above all absolute paths and URLs; '' if the first path is relative."""
-    if not _ABSOLUTE.match(texts[0]):
+def _common_folder(folder: Folder, table: FoundFile) -> str:
+    """Return the folder above the absolute paths and URLs of a table; '' if the first path is relative."""
+    file = open_box_file(folder, table.path)
+    texts = [*islice(filter(str.strip, BOX_TABLES.names(file, file.url, table.options)), PREFIX_RECORDS)]
+    if not texts or not _ABSOLUTE.match(texts[0]):
         return ""
     above = posixpath.commonpath([posixpath.dirname(text) for text in texts if _ABSOLUTE.match(text)])
     # commonpath makes one slash of two.

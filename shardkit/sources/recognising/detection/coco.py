@@ -16,14 +16,12 @@ from typing import Any
 from shardkit.errors import DataError
 from shardkit.layouts import LAYOUTS
 from shardkit.naming import IMAGE_ENDINGS, printable, split_of_folder
-from shardkit.options.words import named
-from shardkit.sources.formats.coco.columns import CocoColumns
+from shardkit.sources.engine.splits import split_of_path
 from shardkit.sources.formats.coco.records import CATEGORY, COCO, PANOPTIC
-from shardkit.sources.json_stream import BLOCK, array_items
+from shardkit.sources.json_stream import BLOCK
 from shardkit.sources.listing import Source
 from shardkit.sources.options import Opening
-from shardkit.sources.recognising.detection.image_paths import split_of
-from shardkit.sources.recognising.detection.of_many_images import FoundFile, locate, open_found_files
+from shardkit.sources.recognising.detection.of_many_images import FoundFile, open_found_files
 from shardkit.sources.walking import (
     HEAD_BYTES,
     ending,
@@ -49,7 +47,6 @@ _OF_BOXES = ("instances_", "_annotations.coco.json")
 _ANNOTATIONS = "annotations"
 _MAX_FOLDERS = 8  # next to each other, whose files are listed
 _TRIED_FILES = 4  # files that are tested: LabelMe has one JSON file per image, and none is COCO's
-_TRIED_IMAGES = 8  # images that are looked up, because the first may be missing
 _ARRAY = re.compile(rb'"annotations"\s*:\s*\[')
 _CATEGORIES = re.compile(r'"categories"\s*:\s*\[')
 _DECODER = json.JSONDecoder()
@@ -159,16 +156,17 @@ def open_coco(opening: Opening) -> Source:
         for wanted in ({_Kind.BOXES, _Kind.KEYPOINTS}, {_Kind.CLASSES}, {_Kind.PANOPTIC})
     )
     chosen = classes or boxes or masks or [*kinds]
-    root, files = _with_images(opening, chosen)
-    if not (classes or boxes or masks):  # after the files' first images, which tell more if a file is damaged
+    files = [FoundFile(path, split_of_path(path)) for path in chosen]
+    with_boxes, without, with_masks = LAYOUTS["coco"].titles
+    if not (classes or boxes or masks):
+        open_found_files(opening, COCO.name, with_boxes, files, {})  # what is wrong with a damaged file says more
         msg = (
             f"{folder.url}/{paths[0]}: the file has {kinds[paths[0]].value}, and shardkit reads boxes and classes; "
             "give the folder or the file of object annotations as SOURCE, such as instances_train2017.json"
         )
         raise DataError(msg)
-    with_boxes, without, with_masks = LAYOUTS["coco"].titles
     if chosen == masks:
-        return open_found_files(opening, root, PANOPTIC.name, with_masks, files, {})
+        return open_found_files(opening, PANOPTIC.name, with_masks, files, {})
     others = [*left_out, *(path for path in kinds if path not in chosen and path not in boxes)]
     remark = f"; left out {', '.join(map(printable, others))}, which are for other tasks" if others else ""
     if classes and boxes:
@@ -183,39 +181,7 @@ def open_coco(opening: Opening) -> Source:
     remark += "; images may have several classes" if has_several else ""
     if classes:
         files = [replace(file, attribute=CATEGORY, has_several=has_several) for file in files]
-    return open_found_files(opening, root, COCO.name, without if classes else with_boxes, files, settings, remark)
-
-
-def _with_images(opening: Opening, paths: Sequence[str]) -> tuple[Folder, list[FoundFile]]:
-    """Return the folder that all image paths start at, and the files with how their paths lead to images."""
-    found = [locate(opening, path, [({}, _first_names(opening, path))]) for path in paths]
-    files = [FoundFile(path, rule, split_of(path)) for path, (_, rule, *_) in zip(paths, found, strict=True)]
-    return found[0][0], files
-
-
-def _first_names(opening: Opening, path: str) -> list[str]:
-    """Return the names of a file's first images, absolute ones below the folder that they may start at."""
-    url = f"{opening.folder.url}/{path}"
-    roots = [opening.options.root or opening.folder.url]
-    roots += [posixpath.dirname(roots[0])] if opening.file is not None else []
-    for root in roots:
-        columns = CocoColumns(url, root)
-        with os_errors_as("read", url), opening.folder.open(path) as file:
-            for line, (_, record) in zip(range(1, _TRIED_IMAGES + 1), array_items(file, url, {"images"}), strict=False):
-                columns.add_image(record, line)
-        names = list(filter(None, columns.image_names))
-        if names:
-            break
-    if not names and columns.problems:
-        msg = (
-            f"{url}: none of its first images can be looked up: {columns.problems[0].message}, or give the folder that "
-            f"absolute paths start at with {named('root')}; without it they must be below {root}"
-        )
-        raise DataError(msg)
-    if not names:
-        msg = f"{url}: its `images` name no file; is it a file of COCO's object annotations?"
-        raise DataError(msg)
-    return names
+    return open_found_files(opening, COCO.name, without if classes else with_boxes, files, settings, remark)
 
 
 def _kind_of(folder: Folder, path: str) -> _Kind:

@@ -5,45 +5,35 @@ where the images are. ``label_columns=NAME`` reads an attribute of the images as
 attribute of the regions, or which labelling job, gives the classes of boxes.
 """
 
-import contextlib
 import posixpath
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import islice
-from typing import BinaryIO, TypeVar
+from typing import Any, TypeVar, cast
 
 from shardkit.errors import DataError
 from shardkit.layouts import LAYOUTS, Layout
 from shardkit.naming import first_of, printable, split_of_folder
 from shardkit.options.call import Change
-from shardkit.options.values import Match
-from shardkit.options.words import named
 from shardkit.refusals import RefusalError
-from shardkit.sources.engine.annotation_opening import EACH
+from shardkit.sources.engine.annotations import AnnotationDriver
+from shardkit.sources.engine.image_places import find_paths, places_below
 from shardkit.sources.engine.opening import open_reading
-from shardkit.sources.engine.paths import PathRule
 from shardkit.sources.engine.source import ReadingSource
+from shardkit.sources.engine.splits import split_of_path, split_tokens
 from shardkit.sources.formats.box_lines import WIDER_FACE
-from shardkit.sources.formats.format import ONE_CLASS, Format, ImageRecord
+from shardkit.sources.formats.format import ONE_CLASS, ROOT, Format, ImageRecord
 from shardkit.sources.formats.label_studio import LABEL_STUDIO
 from shardkit.sources.formats.registry import FORMATS
 from shardkit.sources.formats.vendors.formats import VENDORS, JsonFormat
 from shardkit.sources.formats.xml_files import CVAT, TracksError
-from shardkit.sources.listing import BadRecord, Source
-from shardkit.sources.name_index import NameIndex
+from shardkit.sources.listing import Source
 from shardkit.sources.options import Opening
 from shardkit.sources.readings.values import Annotation, Images, Labels, Listed, Reading
-from shardkit.sources.recognising.detection.box_numbers import fitting_format
+from shardkit.sources.recognising.detection.box_numbers import AS_CORNERS, are_corners
 from shardkit.sources.recognising.detection.image_fields import classes_of
-from shardkit.sources.recognising.detection.image_paths import (
-    find_paths,
-    image_places,
-    paths_by_names,
-    split_of,
-    split_tokens,
-)
 from shardkit.sources.recognising.detection.of_one_image import (
     format_of_image,
     has_files_of_images,
@@ -64,7 +54,6 @@ _OF_SPLITS = (
     "metadata.jsonl",
     "bounding_boxes.labels",
 )  # in folders of images, which are not listed
-_SHOWN = 100  # characters of a bad path
 _FIELDS = 4  # of objects, besides the class
 _OF_SEQUENCE = "gt/gt.txt"  # of MOT
 _REGIONS = b"rectanglelabels|polygonlabels|brushlabels|ellipselabels|keypointlabels".split(b"|")
@@ -78,9 +67,6 @@ class _Kind:
     formats: Sequence[Format | JsonFormat]  # the formats, or their forms, those with sharp signs first
     missing: str  # the message if a folder has none of their files
     wrong: str = ""  # the message if a file is none of them
-    remedy: str = ""  # what to do if the images are not found
-    # Settings of the format, of which the first that leads to images counts
-    ways: tuple[Mapping[str, str], ...] = ({},)
 
 
 _JSON = f"none of these formats was found: {', '.join(one.title for one in VENDORS)}"
@@ -91,16 +77,12 @@ _KINDS: Mapping[Layout, _Kind] = {
         (CVAT,),
         "there is no XML file of CVAT for images, such as annotations.xml next to images/",
         "the file is not 'CVAT for images 1.1'; for Pascal VOC, give the folder of the XML files as SOURCE",
-        ", or export the task with its images",
-        ({}, {"subset": "folder"}),
     ),
     "label-studio": _Kind(
         (".json",),
         (LABEL_STUDIO,),
         "there is no JSON export of Label Studio; searched for *.json",
         "the file is not an export 'JSON' or 'JSON-MIN' of Label Studio",
-        ", or export 'COCO with images': this export has no images",
-        ({}, {"uploads": "renamed"}),
     ),
     "wider-face": _Kind(
         ("_bbx_gt.txt",),
@@ -113,10 +95,9 @@ _KINDS: Mapping[Layout, _Kind] = {
 
 @dataclass(frozen=True, slots=True)
 class FoundFile:
-    """A file, how its paths become keys, the split in its name, and how it is read."""
+    """A file, the split in its name, and how it is read."""
 
     path: str  # path of the file
-    paths: PathRule  # how its image paths become keys
     split: str | None = None  # the split in its name; None if it gives none
     options: Mapping[str, str] = field(default_factory=dict)  # settings of the format
     attribute: str | None = None  # the attribute of images that gives their classes; None for boxes
@@ -204,21 +185,22 @@ def _open(opening: Opening, *, layout: Layout) -> Source:
     paths = [path] if path is not None else _find(folder, layout=layout)
     if not paths:
         raise DataError(f"{folder.url}: {kind.missing}")
-    opened = [_open_file(opening, one, layout) for one in paths]
-    root, first = opened[0]
-    files = [file for _, file in opened]
-    if len({file.attribute for file in files}) > 1:
+    looked_at = [_look_at(opening, one, layout) for one in paths]
+    files = [file for file, _ in looked_at]
+    file, first = looked_at[0]
+    if len({one.attribute for one in files}) > 1:
         names = ", ".join(map(printable, paths))
         msg = f"{folder.url}: {names} do not all give boxes, or classes of the same attribute; give one file as SOURCE"
         raise DataError(msg)
-    if len(files) == 1 and first.split == "train":  # the only file is often called so: then splits can divide it
-        files = [replace(first, split=None)]
-    options = dict(first.options)
-    if len({file.options.get("form") for file in files}) > 1:
+    if len(files) == 1 and file.split == "train":  # the only file is often called so: then splits can divide it
+        files = [replace(file, split=None)]
+    options = dict(file.options)
+    if len({one.options.get("form") for one in files}) > 1:
         del options["form"]
-    about = "; ".join(dict.fromkeys(filter(None, (file.about for file in files))))
+    about = "; ".join(dict.fromkeys(filter(None, (one.about for one in files))))
     remark = f"; {about}" if about else ""
-    return open_found_files(opening, root, layout, LAYOUTS[layout].title, files, options, remark)
+    source = open_found_files(opening, layout, LAYOUTS[layout].title, files, options, remark)
+    return _with_what_images_tell(opening, source, file, first)
 
 
 open_cvat, open_label_studio, open_wider_face = (
@@ -226,12 +208,12 @@ open_cvat, open_label_studio, open_wider_face = (
 )
 
 
-def _open_file(opening: Opening, path: str, layout: Layout) -> tuple[Folder, FoundFile]:
-    """Decide how to read a file, from its first 1,000 images; return the folder that keys start at, too."""
-    folder, row = opening.folder, _KINDS[layout]
+def _look_at(opening: Opening, path: str, layout: Layout) -> tuple[FoundFile, list[ImageRecord]]:
+    """Decide how to read a file, from its first 1,000 images, which are returned, too."""
+    folder = opening.folder
     url, kind = f"{folder.url}/{path}", _format_of(folder, path, layout=layout)
     if kind is None:
-        raise DataError(f"{url}: {row.wrong}")
+        raise DataError(f"{url}: {_KINDS[layout].wrong}")
     try:
         records = (
             partial(kind.images, column=None) if isinstance(kind, JsonFormat) else partial(kind.records, options={})
@@ -240,21 +222,11 @@ def _open_file(opening: Opening, path: str, layout: Layout) -> tuple[Folder, Fou
     except TracksError as error:
         msg = f"{error}, which shardkit does not read; export the task as 'COCO 1.0' with its images"
         raise DataError(msg) from None
-    if not any(image.image for image in first):
-        why = next((f"; record {image.number}: {image.bad}" for image in first if image.bad), "")
-        advice = "; export the task as 'COCO 1.0' with its images" if kind is CVAT else ""
-        raise DataError(f"{url}: its first records name no image{why}{advice}")
     has_own_fields = isinstance(kind, JsonFormat) and kind.has_own_fields
     attribute, column = classes_of(url, first, opening.options.label_columns, has_own_fields=has_own_fields)
-    names = [[image.image for image in first if image.image]]
-    if not isinstance(kind, JsonFormat):
-        names = [read_first(folder, path, partial(kind.names, options=way)) for way in row.ways]
-    root, paths, way, texts = locate(opening, path, [*zip(row.ways, names, strict=True)], row.remedy)
-    gives_splits, options, about = any(image.split for image in first), dict(way), ""
+    gives_splits, options, about = any(image.split for image in first), dict[str, str](), ""
     if isinstance(kind, JsonFormat):
-        kind = fitting_format(url, root, paths, kind, first)
         options |= {"form": kind.title} | ({"class": column} if column else {})
-        options |= {"box": "corners"} if kind.parse == kind.parse_corners else {}
         of_class = f"classes of {printable(repr(column))}" if column else ""
         if {one["label_name"] for image in first for one in image.objects} == {ONE_CLASS}:
             of_class = f"all of the class {ONE_CLASS!r}"
@@ -263,10 +235,30 @@ def _open_file(opening: Opening, path: str, layout: Layout) -> tuple[Folder, Fou
             about += (
                 f"; note: its objects also have {first_of([*map(repr, map(printable, others))], _FIELDS)}, not read"
             )
-    if not gives_splits and split_of(path) is None and _have_splits(root, paths, texts):
-        options["splits"], gives_splits = "folders", True
     several = any(len(image.attributes.get(attribute or "", ())) > 1 for image in first)
-    return root, FoundFile(path, paths, split_of(path), options, attribute, several, gives_splits, about)
+    return FoundFile(path, split_of_path(path), options, attribute, several, gives_splits, about), first
+
+
+def _with_what_images_tell(
+    opening: Opening, source: ReadingSource, file: FoundFile, first: Sequence[ImageRecord]
+) -> ReadingSource:
+    """Return a source with the splits that folders of the images give, and with boxes as corners if they are."""
+    driver = cast("AnnotationDriver", source.driver)
+    keys, value, more, remark = [*islice(driver.keys(source.folder), _FIRST)], source.value, dict[str, str](), ""
+    kind = next((one for one in VENDORS if one.title == file.options.get("form")), None)
+    if kind is not None and are_corners(source, driver, kind, first):
+        more, remark = {"box": "corners"}, f"; {AS_CORNERS}"
+    are_splits = any(split_of_folder(name) for key in keys for name in key.split("/")[:-1])
+    if are_splits and not file.gives_splits and file.split is None:
+        more["splits"] = "folders"
+    if not more:
+        return source
+    value = value.mapped(
+        lambda one: replace(one, options={**one.options, **more}) if isinstance(one, Annotation) else one
+    )
+    if "splits" in more:
+        value = replace(value, split=value.boxes or (value.label.origin if value.label else None))
+    return open_reading(opening, value, name=source.name, is_strict=False, remark=source.remark + remark)
 
 
 def other_fields(folder: Folder, path: str, kind: JsonFormat, column: str) -> list[str]:
@@ -281,83 +273,56 @@ def other_fields(folder: Folder, path: str, kind: JsonFormat, column: str) -> li
     return found
 
 
-def read_first(folder: Folder, path: str, read: Callable[[BinaryIO, str], Iterator[T]], num: int = _FIRST) -> list[T]:
+def read_first(
+    folder: Folder, path: str, read: Callable[[Any, str], Iterator[T]], num: int = _FIRST, kind: Format | None = None
+) -> list[T]:
     """Return the first items that a function reads from an open file, whose URL it is told for messages."""
     url = f"{folder.url}/{path}"
-    with os_errors_as("read", url), folder.open(path) as file:
+    with os_errors_as("read", url), folder.open(path) if kind is None else kind.open(folder, path) as file:
         return list(islice(read(file, url), num))
 
 
-def locate(
-    opening: Opening,
-    path: str,
-    ways: Sequence[tuple[Mapping[str, str], Sequence[str]]],
-    remedy: str = "",
-    outside: str = "",
-) -> tuple[Folder, PathRule, Mapping[str, str], Sequence[str]]:
-    """Return the folder that keys start at, how the first paths of a file lead to images, and the way that they do.
+def root_of(opening: Opening, kind: Format, path: str, options: Mapping[str, str], outside: str = "") -> str:
+    """Return the folder that keys start at: '' for SOURCE; its URL if the user gives it, or the images are elsewhere.
 
-    The ways are settings of the format, with the first paths that they give. Absolute paths may start `outside`.
+    They may be in the folder above a file that is SOURCE, or `outside`.
     """
-    folder, options = opening.folder, opening.options
-    places = image_places(folder, path, options, may_leave=opening.file is not None)
-    for way, texts in ways:
-        found = find_paths(texts, places)
-        if found is None and options.root is None and outside:
-            found = find_paths(texts, [(open_folder(outside), "")])
-        if found is not None:
-            return *found, way, texts
-    for way, texts in reversed(ways) if options.root is None else ():
-        if by_name := paths_by_names(NameIndex.of_folder(folder), texts):
-            return folder, by_name, way, texts
-    shown = repr(printable(ways[0][1][0])[:_SHOWN])
-    msg = f"{folder.url}/{path}: its first image {shown} is not in {places[0][0].url}, nor in a folder near it"
-    raise DataError(f"{msg}; give the folder that the images are in with {named('root')}{remedy}")
-
-
-def _have_splits(root: Folder, paths: PathRule, texts: Sequence[str]) -> bool:
-    """Return whether folders of the first images are called like splits."""
-    names = NameIndex.of_folder(root)
-    keys = [key for text in texts for key in names.find_all(text)[:1]] if paths.by_name else []
-    for text in () if paths.by_name else texts:
-        with contextlib.suppress(BadRecord):
-            keys.append(paths.key(text))
-    return any(split_of_folder(name) for key in keys for name in key.split("/")[:-1])
-
-
-def options_of_paths(paths: PathRule) -> dict[str, str]:
-    """Return how paths become keys as options of a reading."""
-    options = {"drop": str(paths.num_dropped) if paths.num_dropped else "", "ending": paths.ending}
-    return {name: text for name, text in options.items() if text}
+    if opening.options.root is not None:
+        url = open_folder(opening.options.root).url
+        return "" if url == opening.folder.url else url
+    above = posixpath.dirname(opening.folder.url)
+    urls = [opening.folder.url, *([above] if above and above[-1] not in "/:" else []), *filter(None, [outside])]
+    for url in urls if opening.file is not None else ():
+        root = open_folder(url)
+        texts = read_first(opening.folder, path, partial(kind.names, options={**options, ROOT: root.url}), _TRIED, kind)
+        if find_paths(texts, [(root, place) for place in places_below(root, opening.folder, path)]):
+            return "" if url == opening.folder.url else root.url
+    return ""
 
 
 def open_found_files(
     opening: Opening,
-    root: Folder,
     name: str,
     title: str,
     files: Sequence[FoundFile],
     options: Mapping[str, str],
     remark: str = "",
+    *,
     class_file: str = "",
+    outside: str = "",
 ) -> ReadingSource:
-    """Return the source of files of one format, all of which give the same; keys start at `root`."""
-    paths, attribute = files[0].paths, files[0].attribute
-    by_name, has_several = any(file.paths.by_name for file in files), any(file.has_several for file in files)
-    given = {**options, **(options_of_paths(paths) if EACH not in options else {})}
-    given |= {"field": attribute} if attribute is not None else {}
-    bases = {} if by_name else {file.path: file.paths.place for file in files if file.paths.place != paths.place}
-    match: Match | None = None if by_name else "path"
-    origin = Annotation(
-        name, tuple(file.path for file in files), paths.place, bases, match, names=class_file, options=given
-    )
-    gives_masks = FORMATS[name].gives_masks
+    """Return the source of files of one format, all of which give the same; the engine finds their images."""
+    attribute, kind = files[0].attribute, FORMATS[name]
+    has_several = any(file.has_several for file in files)
+    given = {**options} | ({"field": attribute} if attribute is not None else {})
+    origin = Annotation(name, tuple(file.path for file in files), names=class_file, options=given)
     splits = {file.path: file.split for file in files if file.split is not None}
+    root = root_of(opening, kind, files[0].path, files[0].options, outside)
     reading = Reading(
-        images=Images("" if root.url == opening.folder.url else root.url, unnamed="near"),
+        images=Images(root, unnamed="near"),
         label=None if attribute is None else Labels(origin, kind="classes" if has_several else "class"),
-        boxes=origin if attribute is None and not gives_masks else None,
-        mask=origin if gives_masks else None,
+        boxes=origin if attribute is None and not kind.gives_masks else None,
+        mask=origin if kind.gives_masks else None,
         split=Listed(splits) if splits else origin if any(file.gives_splits for file in files) else None,
         without_annotation=opening.options.without_annotation or "reject",
     )

@@ -17,6 +17,7 @@ from shardkit.layouts import LAYOUTS, Layout
 from shardkit.naming import split_of_folder
 from shardkit.sources.engine.opening import open_reading
 from shardkit.sources.engine.source import ReadingSource
+from shardkit.sources.engine.splits import split_tokens
 from shardkit.sources.formats.box_lines import DOTA, ICDAR, KITTI, VISDRONE, WIDER_PERSON
 from shardkit.sources.formats.format import ImageFormat, ImageRecord
 from shardkit.sources.formats.image_json import BDD_IMAGE, DARWIN, DEEP_FASHION, FUNSD, LABELME, SUPERVISELY
@@ -28,7 +29,6 @@ from shardkit.sources.options import Opening
 from shardkit.sources.readings.values import Annotation, Images, Labels, Listed, Reading
 from shardkit.sources.recognising.claims.searching import files_by_kind
 from shardkit.sources.recognising.detection.image_fields import classes_of
-from shardkit.sources.recognising.detection.image_paths import split_tokens
 from shardkit.sources.recognising.detection.image_sets import chosen_lists
 from shardkit.sources.walking import (
     children,

@@ -23,6 +23,7 @@ from shardkit.options.forms import ClassesOfFile
 from shardkit.options.words import named
 from shardkit.refusals import RefusalError
 from shardkit.sources.engine.file_groups import matching_files
+from shardkit.sources.engine.image_places import find_paths
 from shardkit.sources.engine.paths import PathRule, path_parts
 from shardkit.sources.formats.class_names import read_fields
 from shardkit.sources.formats.yolo import CLASS_LISTS, YAMLS, YOLO, names_in, read_yaml
@@ -30,7 +31,6 @@ from shardkit.sources.listing import Source
 from shardkit.sources.name_index import written_path
 from shardkit.sources.options import Opening, SourceOptions
 from shardkit.sources.readings.values import Listed
-from shardkit.sources.recognising.detection.image_paths import find_paths
 from shardkit.sources.recognising.detection.of_one_image import (
     FilesOfFolder,
     find_folders,

@@ -5,16 +5,14 @@ with the absolute path or URL of another machine. The first paths decide how all
 """
 
 import posixpath
-import re
 from collections.abc import Sequence
 
-from shardkit.naming import IMAGE_ENDINGS, split_of_folder
-from shardkit.sources.engine.paths import MAX_PATH, PathRule, path_parts
-from shardkit.sources.listing import BadRecord
-from shardkit.sources.name_index import NameIndex
-from shardkit.sources.options import SourceOptions
+from shardkit.naming import IMAGE_ENDINGS
+from shardkit.sources.engine.paths import PathRule, path_parts
+from shardkit.sources.engine.splits import split_of_path, split_tokens
+from shardkit.sources.listing import BadRecord, below
 from shardkit.sources.walking import ending, file_or_folder, folders_in, join, parent_of, stem_of
-from shardkit.storage import Folder, open_folder
+from shardkit.storage import Folder
 
 _TRIED_PATHS = 8  # paths that are looked up, because the first image may be missing
 _MAX_FOLDERS = 64  # folders next to a label file that are searched
@@ -51,40 +49,12 @@ def _leading_most(rules: Sequence[tuple[Folder, PathRule]], texts: Sequence[str]
     return best[0] if len(best) == 1 or (best and is_usual) else None
 
 
-def paths_by_names(index: NameIndex, texts: Sequence[str]) -> PathRule | None:
-    """Return how paths lead to images by their names alone; None if the first ones do not."""
-    keys = {text: keys[0] for text in texts if len(keys := index.find_all(text)) == 1}
-    places = set(map(parent_of, keys.values()))
-    if 2 * len(keys) < len(set(texts)) or not places:
-        return None
-    are_exact = all(posixpath.basename(key) == path_parts(text)[-1] for text, key in keys.items())
-    return PathRule(places.pop(), MAX_PATH) if len(places) == 1 and are_exact else PathRule("", by_name=True)
-
-
 def _leads_to_a_file(folder: Folder, paths: PathRule, text: str) -> bool:
     try:
         found = file_or_folder(folder, paths.key(text))
     except BadRecord:
         return False
     return found is not None and not found.is_folder
-
-
-def split_tokens(name: str) -> list[tuple[str, str]]:
-    """Return the parts of a file or folder name that mean a split, each with that split: (train2017, train)."""
-    found = []
-    for token in re.split(r"[^A-Za-z0-9]+", name):
-        split = split_of_folder(token.rstrip("0123456789"))
-        if split:
-            found.append((token, split))
-    return found
-
-
-def split_of(path: str) -> str | None:
-    """Return the split in a file's name, else in its folder's name, else that a folder above is called by."""
-    for name in (stem_of(path), posixpath.basename(parent_of(path))):
-        if tokens := split_tokens(name):
-            return tokens[0][1]
-    return next((split for name in reversed(path.split("/")[:-2]) if (split := split_of_folder(name))), None)
 
 
 def places_of(path: str, prefix: str = "", *, is_root: bool = False) -> list[str]:
@@ -115,7 +85,7 @@ def nearby_places(folder: Folder, path: str, *, is_root: bool = False) -> list[s
     belong to another dataset.
     """
     usual = places_of(path, is_root=is_root)
-    near, split = [], split_of(path)
+    near, split = [], split_of_path(path)
     for base in dict.fromkeys((usual[0], parent_of(usual[0]))):
         names = [
             name
@@ -130,17 +100,13 @@ def nearby_places(folder: Folder, path: str, *, is_root: bool = False) -> list[s
     return list(dict.fromkeys([*usual, *near]))
 
 
-def image_places(folder: Folder, path: str, options: SourceOptions, *, may_leave: bool) -> list[tuple[Folder, str]]:
-    """Return where the images of a label file may be, for `find_paths`, the most likely first.
+def places_below(folder: Folder, tree: Folder, path: str) -> list[str]:
+    """Return the places below a folder, which keys start at, of the images of a label file below SOURCE.
 
-    With `may_leave`, images may be in the folder above, because SOURCE is the file.
+    Beside SOURCE only folders of usual names are searched, if the folder is around it.
     """
-    if options.root is not None:
-        root = open_folder(options.root)
-        return [(root, place) for place in nearby_places(root, path, is_root=True)]
-    places = [(folder, place) for place in nearby_places(folder, path)]
-    above = posixpath.dirname(folder.url)
-    if may_leave and above and above[-1] not in "/:":
-        outside = open_folder(above)
-        places += [(outside, place) for place in places_of(path, posixpath.basename(folder.url))]
-    return places
+    if folder.url == tree.url:
+        return nearby_places(folder, path)
+    inside = below(folder, tree.url)
+    around = [] if inside == tree.url else places_of(path, inside)
+    return [*dict.fromkeys([*around, *([] if around else nearby_places(folder, path, is_root=True))])]
