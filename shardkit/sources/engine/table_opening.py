@@ -15,7 +15,7 @@ from shardkit.sources.engine.images import Binding
 from shardkit.sources.engine.labels.reading import Labels as ColumnLabels
 from shardkit.sources.engine.matching import Matching, Naming, Strip, find_matching
 from shardkit.sources.engine.splits import assigns_splits
-from shardkit.sources.engine.table_names import JoinedNames, refuse_lost_zeros
+from shardkit.sources.engine.table_names import JoinedNames, described_images, refuse_lost_zeros, values_of
 from shardkit.sources.engine.tables import Tables
 from shardkit.sources.formats.column_names import IMAGE_COLUMNS, LIKELY_IMAGE_COLUMNS, named_like
 from shardkit.sources.formats.tables.json_files import JsonTable
@@ -123,6 +123,8 @@ class TableOpening:
             others = [i for i, name in enumerate(file.columns) if name not in origin.column]
             usual = named_like(file.columns, (*IMAGE_COLUMNS, *LIKELY_IMAGE_COLUMNS))
             columns = list(dict.fromkeys([*(i for i in usual if i in others), *others]))
+        if origin.match == "start":
+            return self._column_of_beginnings(file, columns), Matching("start", origin.fold, origin.base)
         strip = Strip.parse(origin.strip)
         texts = {i: [strip.of(text) for text in _texts(files, i)] for i in columns}
         # Paths may also start at the table's own folder, if it is not that of the keys.
@@ -137,6 +139,8 @@ class TableOpening:
         if best is None or 2 * found[best].count < len(texts[best]):
             refuse_lost_zeros(file, columns, self.at.images.paths(self.at.folder))
         if best is None or not found[best].count:
+            if origin.match is None and not origin.key and self._described(file, columns):
+                return self._column_of_beginnings(file, columns), Matching("start", origin.fold, origin.base)
             shown = first_of([*map(repr, file.columns)], _SHOWN)
             msg = (
                 f"{file.url}: none of its columns {shown} names images in {self.at.folder.url}; name the column with "
@@ -147,6 +151,20 @@ class TableOpening:
         if origin.base and matching.match in {"name", "stem"}:
             matching = replace(matching, base=origin.base)
         return best, matching
+
+    def _column_of_beginnings(self, file: TableFile, columns: Sequence[int]) -> int:
+        """Return the column whose values are folders of most images, or their names begin with."""
+        if found := self._described(file, columns):
+            return max(found, key=lambda i: found[i])
+        shown = first_of([repr(file.columns[i]) for i in columns], _SHOWN)
+        msg = f"{file.url}: no folder is called, and no name of an image begins, like a value of its columns {shown}"
+        raise DataError(f"{msg}; name the column with {named('image_column')}")
+
+    def _described(self, file: TableFile, columns: Sequence[int]) -> dict[int, int]:
+        """Return the number of images that each column describes, of columns most of whose values describe some."""
+        found = {i: described_images(self.at.folder, values_of(file, i)) for i in columns}
+        counts = {i: sum(map(len, of_values.values())) for i, of_values in found.items()}
+        return {i: num for i, num in counts.items() if num and 2 * sum(map(bool, found[i].values())) > len(found[i])}
 
     def _based(self, file: TableFile, origin: Column, texts: list[str]) -> list[str]:
         base = origin.bases.get(file.path, origin.base)

@@ -26,6 +26,7 @@ from shardkit.sources.walking import parent_of
 _NUMBERED = re.compile(r"^[0-9]+[ _.-]+[^\W\d_]|\([0-9]+\)$")  # 04_transistor, Ditylum (6)
 _NO_CLASS = "called like images without a class"
 _FEW_OBJECTS = 10  # one in so many is no accident
+_FEW_WITH_OBJECTS = 2  # one in so many images without an object may be work that is not done
 _NO_OBJECT = re.compile(
     r"[^\w\s]+|ignored?|(?:don.?t|do not)[ _]?care|unknown|unsure|uncertain|unlabell?ed|todo|tbd", re.IGNORECASE
 )
@@ -78,6 +79,8 @@ def doubts_about_objects(found: Evidence) -> Iterator[str]:
         yield f"{found.num_beyond:,} of {found.objects.total():,} boxes reach beyond their images"
     if are_single(found.objects):
         yield "most classes have one object"
+    if _FEW_WITH_OBJECTS * found.num_empty >= len(found.keys):
+        yield f"{found.num_empty:,} of {len(found.keys):,} images have no object; maybe nobody has looked at them yet"
     if odd := sorted(name for name in found.objects if _NO_OBJECT.fullmatch(name)):
         yield f"{_shown(odd)} {'is' if len(odd) == 1 else 'are'} called like objects without a class"
     yield from _other_names(found)
@@ -159,7 +162,8 @@ def is_made(name: str) -> bool:
 
 def _has(name: str, words: frozenset[str]) -> bool:
     is_mark = words is UNSAID and not any(map(str.isalnum, name)) and name.isascii()  # a question mark, a dash
-    return is_mark or not words.isdisjoint([*words_of(name), name.lower()])
+    parts = words_of(name)  # "weiss nicht" is one word of the list
+    return is_mark or not words.isdisjoint([*parts, "".join(parts), name.lower()])
 
 
 def _shown(names: Sequence[str]) -> str:

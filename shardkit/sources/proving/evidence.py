@@ -60,6 +60,7 @@ class Evidence:
     features: dict[str, list[Any]] = field(default_factory=dict)  # values of further columns of tables, by name
     is_whole: bool = True  # whether all examples are here
     objects: Counter[str] = field(default_factory=Counter)  # number of objects of each class
+    num_empty: int = 0  # examples without objects
     num_beyond: int = 0  # objects whose boxes reach well beyond the image
     # Widths and heights that annotations say of the first examples with boxes, by key
     annotated: dict[str, tuple[int, int]] = field(default_factory=dict)
@@ -111,6 +112,7 @@ class Evidence:
     def _count_objects(self, examples: pa.Table) -> None:
         lists = examples[OBJECTS].combine_chunks()
         objects, rows = lists.flatten(), pc.list_parent_indices(lists).to_numpy()
+        self.num_empty += len(lists) - len(np.unique(rows))
         self.objects.update(objects.field("label_name").drop_null().to_pylist())
         for i in np.unique(rows)[: MAX_COMPARED - len(self.annotated)]:
             width, height = (examples[one.name][i].as_py() for one in (ANNOTATED_WIDTH, ANNOTATED_HEIGHT))

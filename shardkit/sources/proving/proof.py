@@ -11,6 +11,7 @@ from shardkit.naming import counted, first_of, printable, split_of_folder
 from shardkit.reject_reasons import NO_LABEL
 from shardkit.sources.claim import Claim
 from shardkit.sources.engine.file_groups import files_of_globs
+from shardkit.sources.engine.splits import split_of_name
 from shardkit.sources.formats.box_tables.records import BOX_TABLES
 from shardkit.sources.formats.registry import FORMATS, IMAGE_FORMATS
 from shardkit.sources.formats.xml_files import CVAT, TAGS
@@ -103,6 +104,10 @@ def _liberties(found: Evidence) -> Iterator[str]:
     excluded = [glob.strip("/") for glob in found.reading.images.exclude]
     if lost := [path for path in excluded if {*map(mentioned_split, path.split("/"))} & {"train", "validation"}]:
         yield f"{first_of([f'{printable(path)}/' for path in lost], 3)} would be left out, as images without labels"
+    # Beside the images for testing, which have labels, another folder is hardly images without any.
+    tests = [path for path in excluded if mentioned_split(path) == "test" and split_of_name(path) is None]
+    if tests and "test" in found.splits:
+        yield f"{first_of([f'{printable(path)}/' for path in tests], 3)} may be more images for testing"
 
 
 def _attributes(found: Evidence) -> Iterator[str]:

@@ -6,6 +6,8 @@ Latin words are written without accents, as `words_of` gives them. Words of one 
 
 # Not sorted, not known, not sure, to be looked at, others.
 _UNSAID = """
+dontknow dunno idk notsure canttell weissnicht keineahnung jenesaispas nonloso naosei niewiem weetniet vetinte vetikke
+bilmiyorum незнаю わからない 不知道 모름
 unknown unk unsure uncertain unclear undecided undefined unidentified unassigned unchecked unreviewed unlabelled
 unlabeled unsorted unclassified uncategorized uncategorised untagged todo tbd later pending review recheck check
 ambiguous misc miscellaneous various other others rest remaining etc none null nan na unspecified undetermined indet

@@ -96,11 +96,11 @@ def cvat(*species, tag=""):
     return {f"images/{n}.png": None for n in range(12)} | files
 
 
-def coco(names, category=1):
+def coco(names, category=1, num_boxes=None):
     entries = [{"id": i, "file_name": f"{name}.png", "width": 8, "height": 8} for i, name in enumerate(names)]
     objects = [
         {"id": i, "image_id": i, "bbox": [1, 1, 4, 4], "category_id": category, "area": 16, "iscrowd": 0}
-        for i in range(len(entries))
+        for i in range(len(entries) if num_boxes is None else num_boxes)
     ]
     return json.dumps({"images": entries, "annotations": objects, "categories": [{"id": category, "name": "cat"}]})
 
@@ -389,6 +389,11 @@ TREES = {
         images("train/cat", "train/dog", "train_new/cat", "train_new/dog", "test/cat", "test/dog"),
         SPLIT_PETS,
     ),
+    "more tests without classes": (
+        "test_mixed/ may be more images for testing",
+        SPLIT_PETS | images("test_mixed"),
+        {path: None for path in SPLIT_PETS if path.startswith("train")} | images("test_mixed"),
+    ),
     "a class of tests only": (
         "tulpe of test may be tulip of train",
         images("train/rose", "train/tulip", "test/rose", "test/tulpe"),
@@ -433,6 +438,11 @@ NAMES = {
         "maybe is called like images without a class",
         images("cat", "dog", "maybe"),
         images("cat", "dog", "may"),
+    ),
+    "unsaid in two words": (
+        "weiss nicht is called like images without a class",
+        images("granit", "gneis", "weiss nicht"),
+        images("granit", "gneis", "weisser kalk"),
     ),
     "unsaid in a table": (
         "maybe is called like images without a class",
@@ -594,6 +604,11 @@ OBJECTS = {
         "labels/classes.txt names other classes than data.yaml",
         YOLO | {"labels/classes.txt": "dog\ncat\n"},
         YOLO | {"labels/classes.txt": "cat\n"},
+    ),
+    "half of them without a box": (
+        "6 of 12 images have no object; maybe nobody has looked at them yet",
+        FLAT | {"boxes.json": coco([f"img/{i}" for i in range(12)], num_boxes=6)},
+        FLAT | {"boxes.json": coco([f"img/{i}" for i in range(12)], num_boxes=8)},
     ),
     "one for each class": ("most classes have one object", of_animals(ANIMALS), of_animals(ANIMALS[:6] * 2)),
     "classes in two writings": (
