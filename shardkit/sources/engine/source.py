@@ -16,7 +16,7 @@ from shardkit.sources.columns import IS_UNLABELLED, LISTING_SCHEMA, OBJECTS
 from shardkit.sources.engine.accounting import Accounting, check_accounts, files_and_uses
 from shardkit.sources.engine.drivers import Complete, Context, Driver, RestPart
 from shardkit.sources.engine.facts import LEFT_OUT, Fact, Values, with_unlabelled
-from shardkit.sources.engine.file_groups import is_glob
+from shardkit.sources.engine.file_groups import fits, is_glob
 from shardkit.sources.engine.images import MASKS, ImagePaths
 from shardkit.sources.engine.lists import lines_without_image
 from shardkit.sources.engine.masks import masks_without_image
@@ -97,7 +97,8 @@ class ReadingSource(Source):
 
     def _is_of_driver(self, origin: Origin) -> bool:
         used = () if isinstance(origin, Listed) and not all(map(is_glob, origin.lists)) else files_of(origin)
-        return isinstance(origin, Annotation) or not {*used}.isdisjoint(self.driver.used)
+        pairs = ((glob, path) for glob in used for path in self.driver.used)
+        return isinstance(origin, Annotation) or any(glob == path or fits(glob, path) for glob, path in pairs)
 
     @property
     def has_one_file(self) -> bool:

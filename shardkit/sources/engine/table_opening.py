@@ -11,6 +11,7 @@ from shardkit.naming import first_of
 from shardkit.options.words import named
 from shardkit.sources.engine.column_labels import options_of, read_labels
 from shardkit.sources.engine.columns import Columns
+from shardkit.sources.engine.file_groups import fits
 from shardkit.sources.engine.images import Binding
 from shardkit.sources.engine.labels.reading import Labels as ColumnLabels
 from shardkit.sources.engine.matching import Matching, Naming, Strip, find_matching
@@ -228,7 +229,7 @@ class TableOpening:
     def _unnamed(self, file: TableFile, key: int, origin: Column) -> tuple[int, ...]:
         if origin.lines or origin.via:
             return ()
-        facts = [one for _, one in self.at.reading.facts() if isinstance(one, Column) and file.path in one.files]
+        facts = [one for _, one in self.at.reading.facts() if isinstance(one, Column) and _reads(one, file.path)]
         named_ = {file.columns[key], *(name for one in facts for name in (*one.key, *one.column))}
         return tuple(i for i, name in enumerate(file.columns) if name not in named_)
 
@@ -238,6 +239,10 @@ def _same(one: object, origin: Column) -> bool:
         return False
     places = [(each.files, each.via, each.base, each.bases, each.strip) for each in (one, origin)]
     return places[0] == places[1]
+
+
+def _reads(origin: Column, path: str) -> bool:
+    return any(glob == path or fits(glob, path) for glob in origin.files)
 
 
 def _texts(files: Sequence[TableFile], column: int) -> list[str]:

@@ -45,7 +45,7 @@ from shardkit.sources.walking import file_or_folder, files_in, join, parent_of
 from shardkit.storage import Folder
 
 _JSON_LINES = (".jsonl", ".ndjson")
-_FOLDERS = ("annotations", "annotation", "labels", "csv_folder", "csv", "boxes", "data")
+_FOLDERS = ("annotations", "annotation", "ann", "labels", "csv_folder", "csv", "boxes", "data")
 _MAX_TRIED = 64  # tables whose first line is read
 # Files of Open Images' class names, as on storage.googleapis.com/openimages, in version 7 with a prefix; FiftyOne saves
 # them as metadata/classes.csv.
