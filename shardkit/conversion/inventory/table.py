@@ -7,12 +7,10 @@ under nulls.
 
 import hashlib
 import itertools
-import mmap
 from collections.abc import Container, Iterable, Iterator, Mapping
 from typing import Protocol
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -22,7 +20,6 @@ from shardkit.sources.columns import GROUP, LINE, MASK_SHA256
 
 _FEW_VALUES = {"label_name", "format", "changes", "profile", "reason", "message", "split"}
 _WHOLE_NUMBERS = {"source_bytes", "width", "height", "content_crc32c"}
-_CHUNKS_BETWEEN_RELEASES = 16
 _SIGNED = (pa.int8(), pa.int16(), pa.int32())
 _UNSIGNED = (pa.uint8(), pa.uint16(), pa.uint32())
 BLOCK_ROWS = 1 << 20  # rows hashed, and so held in another form, at a time
@@ -41,28 +38,6 @@ def compact(table: pa.Table) -> pa.Table:
             column = column.cast(_narrowest(column))
         table = table.set_column(i, name, column)
     return table
-
-
-def map_columns(table: pa.Table) -> pa.Table:
-    """Return the same table with each column in a memory mapping of its own, which is unmapped with the column.
-
-    `concat_sorted` frees the columns one by one. Arrow's allocator keeps that memory until a whole segment of columns
-    is free: the peak was 28 bytes a row higher, measured with ten million rows.
-    """
-    return pa.table({name: _mapped(table.select([name])) for name in table.column_names})
-
-
-def _mapped(table: pa.Table) -> pa.ChunkedArray:
-    counting = pa.MockOutputStream()
-    _write_stream(table, counting)
-    memory = pa.py_buffer(mmap.mmap(-1, counting.size()))
-    _write_stream(table, pa.FixedSizeBufferWriter(memory))
-    return pa.ipc.open_stream(memory).read_all()[0]
-
-
-def _write_stream(table: pa.Table, sink: pa.NativeFile) -> None:
-    with pa.ipc.new_stream(sink, table.schema) as writer:
-        writer.write_table(table)
 
 
 def _narrowest(column: pa.ChunkedArray) -> pa.DataType:
@@ -96,36 +71,28 @@ def _is_sorted(keys: pa.ChunkedArray) -> bool:
 def concat_sorted(tables: list[pa.Table]) -> pa.Table:
     """Return the rows of all tables sorted by key, rows of one key in the order of their file.
 
-    The list of tables is emptied column by column to free memory.
+    The list of tables is emptied, and each column is freed once it is copied.
     """
-    names = tables[0].column_names
-    columns = {name: _as_one(tables, name) for name in ("key", LINE.name) if name in names}
-    order = _order(pa.table(columns))
+    whole = pa.concat_tables(tables, promote_options="permissive")
+    tables.clear()
+    names, columns = whole.column_names, dict(zip(whole.column_names, whole.columns, strict=True))
+    del whole
+    sorting = {name: _as_one(columns, name) for name in ("key", LINE.name) if name in names}
+    order = _order(pa.table(sorting))
     made = {}
     for name in names:
-        column = columns.pop(name) if name in columns else _as_one(tables, name)
+        column = sorting.pop(name) if name in sorting else _as_one(columns, name)
         made[name] = column if order is None else column.take(order)
         del column
         release_unused()
-    tables.clear()
     return pa.table(made)
 
 
-def _as_one(tables: list[pa.Table], name: str) -> pa.Array:
-    """Remove a column from all tables and return it as one array."""
-    column = pa.concat_tables([table.select([name]) for table in tables], promote_options="permissive")[name]
-    tables[:] = [table.drop_columns(name) for table in tables]
-    is_text = pa.types.is_string(column.type) or pa.types.is_large_string(column.type)
-    if is_text and not column.null_count:
-        chunks = column.chunks
-        del column
-        return _text(chunks)
+def _as_one(columns: dict[str, pa.ChunkedArray], name: str) -> pa.Array:
+    """Return a column, which is removed from the others, as one array."""
+    column = columns.pop(name)
     if pa.types.is_string(column.type):
         column = column.cast(pa.large_string())  # one chunk of `string` holds at most 2 GiB
-    if pa.types.is_fixed_size_binary(column.type) and column.num_chunks:
-        chunks = column.chunks
-        del column
-        return _fixed_size(chunks)
     if not pa.types.is_dictionary(column.type):
         return pa.concat_arrays(column.chunks) if column.num_chunks else pa.array([], column.type)
     column = column.unify_dictionaries()
@@ -133,47 +100,6 @@ def _as_one(tables: list[pa.Table], name: str) -> pa.Array:
     names = column.chunk(0).dictionary
     fitting = next(type_ for type_ in _SIGNED if len(names) <= 1 << (type_.bit_width - 1))
     return pa.DictionaryArray.from_arrays(pa.concat_arrays(indices.cast(fitting).chunks), names)
-
-
-def _text(chunks: list[pa.StringArray | pa.LargeStringArray]) -> pa.LargeStringArray:
-    """Concatenate strings without nulls into one array, freeing each chunk once it is copied."""
-    ends = np.cumsum([0, *(pc.sum(pc.binary_length(chunk)).as_py() or 0 for chunk in chunks)])
-    data, offsets, row = np.empty(ends[-1], np.uint8), np.zeros(1 + sum(map(len, chunks)), np.int64), 0
-    for i, end in enumerate(ends[:-1].tolist()):
-        chunk, chunks[i] = chunks[i], None
-        _, starts, text = chunk.buffers()
-        if i % _CHUNKS_BETWEEN_RELEASES == 0:
-            release_unused()
-        if len(chunk):
-            width = np.int64 if pa.types.is_large_string(chunk.type) else np.int32
-            starts = np.frombuffer(starts, width)[chunk.offset : chunk.offset + len(chunk) + 1]
-            data[end : ends[i + 1]] = np.frombuffer(text, np.uint8)[starts[0] : starts[-1]] if text else []
-            offsets[row + 1 : row + len(starts)] = moved_offsets(starts, end)[1:]
-            row += len(chunk)
-    return pa.LargeStringArray.from_buffers(row, pa.py_buffer(offsets), pa.py_buffer(data))
-
-
-def moved_offsets(starts: npt.NDArray[np.int32 | np.int64], to: int) -> npt.NDArray[np.int64]:
-    """Return the offsets of a chunk's texts after its first text is moved to `to`, which may be above 2 GiB."""
-    return starts.astype(np.int64) + (to - int(starts[0]))
-
-
-def _fixed_size(chunks: list[pa.FixedSizeBinaryArray]) -> pa.FixedSizeBinaryArray:
-    """Concatenate values of one size, such as content hashes, into one array, freeing each chunk once it is copied."""
-    type_, num_rows = chunks[0].type, sum(map(len, chunks))
-    has_nulls = any(chunk.null_count for chunk in chunks)
-    validity = pa.concat_arrays([chunk.is_valid() for chunk in chunks]).buffers()[1] if has_nulls else None
-    data, end = np.zeros(num_rows * type_.byte_width, np.uint8), 0
-    for i in range(len(chunks)):
-        chunk, chunks[i] = chunks[i], None
-        if i % _CHUNKS_BETWEEN_RELEASES == 0:
-            release_unused()
-        start, count = chunk.offset * type_.byte_width, len(chunk) * type_.byte_width
-        values = chunk.buffers()[1]
-        if values is not None:
-            data[end : end + count] = np.frombuffer(values, np.uint8)[start : start + count]
-        end += count
-    return pa.Array.from_buffers(type_, num_rows, [validity, pa.py_buffer(data)])
 
 
 def release_unused() -> None:

@@ -19,7 +19,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from shardkit.conversion.planning.rows import count_codes, gather, group_rows, run_starts
+from shardkit.conversion.planning.rows import run_starts
 from shardkit.dataset.manifest import Balance
 from shardkit.errors import CallError
 
@@ -80,16 +80,11 @@ def assign_shards(labels: Codes, sizes: Sizes, num_shards: int) -> npt.NDArray[n
 def sort_by(
     rows: npt.NDArray[np.unsignedinteger], codes: npt.NDArray[np.int32], hashes: npt.NDArray[np.uint64]
 ) -> None:
-    """Sort rows in place by code, and by hash within a code, in half the memory of `numpy.lexsort`.
+    """Sort rows in place by code, and by hash within a code.
 
     `codes` is in the order of `rows`; `hashes` has every row by its number.
     """
-    order = group_rows(codes, int(codes.max(initial=0)) + 1, first=-1)
-    rows[:] = gather(rows, order)
-    codes = gather(codes, order)
-    del order
-    for some in np.split(rows, run_starts(codes)[1:]):
-        some[:] = some[np.argsort(hashes[some], kind="stable")]
+    rows[:] = rows[np.lexsort((hashes[rows], codes))]
 
 
 def _lightest_first(loads: _Ints) -> npt.NDArray[np.intp]:
@@ -155,8 +150,8 @@ def _swap(classes: Codes, sizes: Sizes, shards: npt.NDArray[np.int32], loads: _I
     # One number for class and size, class first. The span is so wide that two numbers of different classes differ by
     # more than any size.
     span = 2 * int(sizes.max()) + 1
-    rows = group_rows(shards, len(loads))
-    ends = np.cumsum(count_codes(shards, len(loads)))[:-1]
+    rows = np.argsort(shards, kind="stable").astype(np.int32 if len(shards) < 1 << 31 else np.int64)
+    ends = np.cumsum(np.bincount(shards, minlength=len(loads)))[:-1]
     rows_of = np.split(rows, ends)  # views, sorted by code in each shard
 
     def codes_of(shard: np.intp) -> _Ints:
@@ -269,7 +264,7 @@ def measure_balance(labels: Codes, sizes: Sizes, shards: npt.NDArray[np.int32], 
     """
     if not len(labels):
         return Balance(count_spread=0, class_spread=0, bytes_spread=0.0)
-    counts = count_codes(shards, num_shards)
+    counts = np.bincount(shards, minlength=num_shards)
     loads = np.zeros(num_shards, np.int64)
     np.add.at(loads, shards, sizes)
     lightest, heaviest = int(loads.min()), int(loads.max())

@@ -15,7 +15,6 @@ from shardkit.conversion.planning.earlier_examples import EarlierExamples, joine
 from shardkit.conversion.planning.rows import Rows
 from shardkit.dataset.features import LABEL, NO_LABEL
 from shardkit.errors import CallError
-from shardkit.hashing import COLUMN_BLOCK
 from shardkit.images.masks import NO_CLASS
 from shardkit.options.groups import ConvertOptions
 from shardkit.options.words import named
@@ -45,18 +44,14 @@ class ExampleLabels:
 
     def counts(self, members: npt.NDArray[np.integer[Any]]) -> list[int]:
         """Return the number of examples of each class among the given ones."""
-        counts = np.zeros(len(self.classes), np.int64)
-        # bincount casts to int64, so counting all at once would copy all labels.
-        for start in range(0, len(members) if self.classes else 0, COLUMN_BLOCK):
-            some = members[start : start + COLUMN_BLOCK]
-            labels = self.strata[some] if self.lists is None else _flat(self.lists, some)
-            counts += np.bincount(labels[labels != NO_LABEL], minlength=len(counts))
-        found: list[int] = counts.tolist()
+        if not self.classes:
+            return []
+        labels = self.strata[members] if self.lists is None else _flat(self.lists, members)
+        found: list[int] = np.bincount(labels[labels != NO_LABEL], minlength=len(self.classes)).tolist()
         return found
 
     def num_unlabelled(self, members: npt.NDArray[np.integer[Any]]) -> int:
-        starts = range(0, len(members), COLUMN_BLOCK)
-        return sum(int((self.strata[members[start : start + COLUMN_BLOCK]] == NO_LABEL).sum()) for start in starts)
+        return int(np.count_nonzero(self.strata[members] == NO_LABEL))
 
     def differ(self, rows: npt.NDArray[np.intp], others: npt.NDArray[np.intp]) -> npt.NDArray[np.bool_]:
         """Return bool[m], whether the labels of rows[i] and others[i] differ; no label differs from none."""

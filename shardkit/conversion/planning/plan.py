@@ -22,7 +22,7 @@ from shardkit.conversion.planning.checks.losses import sample_range
 from shardkit.conversion.planning.choosing import choose_examples
 from shardkit.conversion.planning.earlier_examples import EarlierExamples, num_shared
 from shardkit.conversion.planning.labels import ExampleLabels
-from shardkit.conversion.planning.rows import Rows, count_codes, gather, group_rows
+from shardkit.conversion.planning.rows import Rows
 from shardkit.conversion.planning.rules import PLAN_VERSION_KEY
 from shardkit.conversion.planning.sizing import choose_num_shards
 from shardkit.dataset.features import CLASS_LABEL, LABEL
@@ -198,8 +198,8 @@ def make_plan(
     del chosen
     # Each of the following has a row for each example and takes gigabytes, so it is freed as soon as possible.
     hashes = hash64_column(good.lazy_column("key"), seed=options.seed, purpose="position")
-    order = group_rows(split_of, len(names)).astype(np.uint32 if len(good) < 1 << 32 else np.uint64)
-    ends = np.cumsum(count_codes(split_of, len(names))).tolist()
+    order = np.argsort(split_of, kind="stable").astype(np.uint32 if len(good) < 1 << 32 else np.uint64)
+    ends = np.cumsum(np.bincount(split_of, minlength=len(names))).tolist()
     del split_of
     splits = []
     for name, start, end in zip(names, [0, *ends], ends, strict=False):
@@ -260,11 +260,8 @@ def _plan_split(
 ) -> SplitPlan:
     """Assign the examples of one split to shards, and sort its rows in place into the order of writing."""
     # Sorted by class and hash, so that assigning needs no copies in another order.
-    sort_by(rows, gather(labels.strata, rows), hashes)
-    # Two bytes a row less where there are few classes.
-    is_narrow = labels.strata.max(initial=0) <= np.iinfo(np.int16).max
-    strata = gather(labels.strata, rows, np.int16 if is_narrow else np.int32)
-    sizes = gather(good["source_bytes"].to_numpy(), rows)
+    sort_by(rows, labels.strata[rows], hashes)
+    strata, sizes = labels.strata[rows], good["source_bytes"].to_numpy()[rows]
     num_bytes = int(sizes.sum(dtype=np.int64))
     chosen = choose_num_shards(
         split=name,
@@ -282,7 +279,7 @@ def _plan_split(
         num_bytes=num_bytes,
         class_counts=labels.counts(rows),
         num_unlabelled=labels.num_unlabelled(rows),
-        shard_counts=count_codes(shards, chosen.num_shards).tolist(),
+        shard_counts=np.bincount(shards, minlength=chosen.num_shards).tolist(),
         balance=balance,
         reasons=chosen.reasons,
     )

@@ -39,11 +39,11 @@ LOOKING_THREADS = 16  # of the driver; network file systems take a millisecond f
 # Decoding a batch takes a fraction of a second: small enough to distribute evenly, large enough to be columnar.
 DECODE_BATCH_ROWS = 128
 HEADER_BATCH_ROWS = 1 << 14
-# Memory of planning for an image with a key of 27 bytes, by tests/benchmarks/bench_plan.py: 902 MiB for 10 million
-# images with check="header"; with "decode" 11.4 GiB for 100 million, which are 18.4 GiB if near-identical images are
-# searched (both from what 6 million more than 4 million add).
-LISTED_BYTES = 94
-CHECKED_BYTES = 125
+# Memory of planning for an image with a key of 27 bytes, by tests/benchmarks/bench_plan.py, from what 6 million more
+# than 4 million add to the peak, with pyarrow 25: check="header", "decode", and "decode" with the search for
+# near-identical images (169, and 198 in an earlier measurement).
+LISTED_BYTES = 122
+CHECKED_BYTES = 165
 SEARCHED_BYTES = 198
 PART_NAMES = f"{naming.WORK_FOLDER}/inventory.json"
 

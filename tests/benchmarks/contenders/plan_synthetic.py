@@ -16,7 +16,7 @@ import pyarrow.compute as pc
 
 from shardkit.conversion.inventory.columns import INVENTORY_SCHEMA
 from shardkit.conversion.inventory.parts import BLOCK_ROWS, Inventory
-from shardkit.conversion.inventory.table import compact, concat_sorted, map_columns, release_unused
+from shardkit.conversion.inventory.table import compact, concat_sorted, release_unused
 from shardkit.conversion.planning.plan import make_plan
 from shardkit.options.groups import ConvertOptions
 
@@ -42,7 +42,7 @@ def _block(part: pa.Table) -> pa.Table:
     with pa.ipc.new_file(sink, part.schema, options=pa.ipc.IpcWriteOptions(compression="lz4")) as writer:
         writer.write_table(part, max_chunksize=len(part) // 2 + 1)
     stored = sink.getvalue()
-    block = map_columns(compact(pa.ipc.open_file(stored).read_all().combine_chunks()))
+    block = compact(pa.ipc.open_file(stored).read_all().combine_chunks())
     release_unused()
     return block
 

@@ -1,17 +1,9 @@
 """The whole inventory as one table: sorted, narrow, one chunk a column, whatever the parts were."""
 
-import numpy as np
 import pyarrow as pa
 import pytest
 
-from shardkit.conversion.inventory.table import (
-    compact,
-    concat_sorted,
-    map_columns,
-    moved_offsets,
-    ordered_by_key,
-    plain_type,
-)
+from shardkit.conversion.inventory.table import compact, concat_sorted, ordered_by_key, plain_type
 
 # Keys of several bytes a letter, empty texts, nulls, numbers of all widths, a column that only one part has values in.
 ROWS = [
@@ -52,6 +44,11 @@ def test_a_slice_of_texts_and_parts_without_rows_are_joined():
     assert (len(empty), plain_type(empty["key"].type)) == (0, pa.string())
 
 
+def test_a_column_that_only_a_later_table_has_is_kept():
+    tables = [pa.table({"key": ["a"]}), pa.table({"key": ["b"], "feature/age": [7]})]
+    assert concat_sorted(tables).to_pylist() == [{"key": "a", "feature/age": None}, {"key": "b", "feature/age": 7}]
+
+
 def test_hashes_with_and_without_nulls_are_joined():
     hashes = [bytes([i]) * 4 for i in range(6)]
     column = pa.array([hashes[0], None, *hashes[1:]], pa.binary(4))
@@ -64,23 +61,6 @@ def test_hashes_with_and_without_nulls_are_joined():
 
 
 NULLS = [(str(i), pa.array([value], pa.binary(4))) for i, value in enumerate([None, b"1234", None])]
-
-
-def test_columns_in_mappings_of_their_own_have_the_same_values():
-    table = compact(pa.Table.from_pylist(ROWS, SCHEMA)).append_column("none", pa.nulls(len(ROWS)))
-    before = pa.total_allocated_bytes()
-    mapped = map_columns(table)
-    assert mapped.equals(table)
-    assert mapped.schema == table.schema
-    assert pa.total_allocated_bytes() - before < table.nbytes // 2, "the values lie in Arrow's allocator"
-    nested = pa.table({"boxes": pa.array([[[1.5, 2.0]], None, []], pa.list_(pa.list_(pa.float64())))})
-    assert map_columns(nested).equals(nested)
-
-
-def test_texts_above_two_gibibytes_in_all_keep_their_offsets():
-    # A whole table of that size takes minutes: tests/benchmarks/bench_plan.py with 100 million files makes one.
-    starts = np.array([7, 10, 2**31 - 1], np.int32)
-    assert moved_offsets(starts, 3 * 2**30).tolist() == [3 * 2**30, 3 * 2**30 + 3, 3 * 2**30 + 2**31 - 8]
 
 
 @pytest.mark.parametrize("size", [1, 2, 3, 4, 9])

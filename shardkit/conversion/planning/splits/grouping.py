@@ -117,14 +117,7 @@ def repeated_codes(prefixes: npt.NDArray[np.uint64], digests_of: Callable[[_Ints
 def _repeated(values: npt.NDArray[np.uint64]) -> _Ints:
     """Return the rows whose value is not unique, ascending."""
     ordered = np.sort(values)
-    repeated = ordered[1:][ordered[1:] == ordered[:-1]]
-    del ordered
-    found = [np.zeros(0, np.int64)]
-    for start in range(0, len(values) if len(repeated) else 0, COLUMN_BLOCK):
-        block = values[start : start + COLUMN_BLOCK]
-        at = np.minimum(np.searchsorted(repeated, block), len(repeated) - 1)
-        found.append(np.flatnonzero(repeated[at] == block) + start)
-    return np.concatenate(found)
+    return np.flatnonzero(np.isin(values, ordered[1:][ordered[1:] == ordered[:-1]]))
 
 
 def without_singles(codes: _Ints) -> _Ints:
