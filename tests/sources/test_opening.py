@@ -7,6 +7,7 @@ import pytest
 from shardkit.errors import CallError, DataError
 from shardkit.sources.opening import open_source
 from shardkit.sources.options import SourceOptions
+from shardkit.sources.readings.given import given_reading
 from shardkit.sources.recognising.wrapped_source import innermost
 from shardkit.storage import LocalFolder, open_folder
 from shardkit.testing import picture, read_source, write_archive, write_tree
@@ -124,3 +125,11 @@ def test_a_reading_is_written_the_same_in_every_process(tmp_path):
         for seed in ("1", "2", "3")
     }
     assert len(said) == 1
+
+
+def test_a_column_of_tables_that_a_glob_names_is_not_left_out(tmp_path):
+    tables = {f"csv/{one}.csv": f"file,dx\n{one}/0.jpg,a\n{one}/1.jpg,b\n".encode() for one in "xy"}
+    write_tree(tmp_path, tables | {f"{one}/{n}.jpg": b"x" for one in "xy" for n in range(2)})
+    reading = given_reading({"label": "csv/*.csv:dx"})
+    said = open_source(str(tmp_path), SourceOptions(reading=reading)).describe()
+    assert said.endswith("the image from column 'file'; the class from column 'dx'")
