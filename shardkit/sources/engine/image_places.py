@@ -108,5 +108,4 @@ def places_below(folder: Folder, tree: Folder, path: str) -> list[str]:
     if folder.url == tree.url:
         return nearby_places(folder, path)
     inside = below(folder, tree.url)
-    around = [] if inside == tree.url else places_of(path, inside)
-    return [*dict.fromkeys([*around, *([] if around else nearby_places(folder, path, is_root=True))])]
+    return nearby_places(folder, path, is_root=True) if inside == tree.url else places_of(path, inside)
