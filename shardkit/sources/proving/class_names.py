@@ -9,6 +9,7 @@ from collections.abc import Iterator, Sequence
 from shardkit.errors import ShardkitError
 from shardkit.naming import first_of, printable, split_of_folder
 from shardkit.sources.engine.splits import words_of
+from shardkit.sources.formats.registry import FORMATS
 from shardkit.sources.formats.yolo import class_files_in, read_class_file
 from shardkit.sources.proving.evidence import Evidence, are_single
 from shardkit.sources.proving.words import MADE, SHEETS, UNSAID
@@ -79,8 +80,13 @@ def doubts_about_objects(found: Evidence) -> Iterator[str]:
         yield f"{found.num_beyond:,} of {found.objects.total():,} boxes reach beyond their images"
     if are_single(found.objects):
         yield "most classes have one object"
-    if _FEW_WITH_OBJECTS * found.num_empty >= len(found.keys):
-        yield f"{found.num_empty:,} of {len(found.keys):,} images have no object; maybe nobody has looked at them yet"
+    # An empty file of an image is there on purpose; a list of all images also has those that nobody has looked at.
+    boxes, num = found.reading.boxes, found.num_empty
+    if boxes is not None and boxes.format in FORMATS and _FEW_WITH_OBJECTS * num >= len(found.keys):
+        yield (
+            f"{num:,} of {len(found.keys):,} images have a record without objects; remove the records of those that "
+            "nobody has looked at yet"
+        )
     if odd := sorted(name for name in found.objects if _NO_OBJECT.fullmatch(name)):
         yield f"{_shown(odd)} {'is' if len(odd) == 1 else 'are'} called like objects without a class"
     yield from _other_names(found)

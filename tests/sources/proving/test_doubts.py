@@ -606,9 +606,14 @@ OBJECTS = {
         YOLO | {"labels/classes.txt": "cat\n"},
     ),
     "half of them without a box": (
-        "6 of 12 images have no object; maybe nobody has looked at them yet",
+        "6 of 12 images have a record without objects; remove the records of those that nobody has looked at yet",
         FLAT | {"boxes.json": coco([f"img/{i}" for i in range(12)], num_boxes=6)},
         FLAT | {"boxes.json": coco([f"img/{i}" for i in range(12)], num_boxes=8)},
+    ),
+    "more than half of them without a box": (
+        "7 of 12 images have a record without objects; remove the records of those that nobody has looked at yet",
+        FLAT | {"boxes.json": coco([f"img/{i}" for i in range(12)], num_boxes=5)},
+        YOLO | {f"labels/{n}.txt": "" for n in range(7)},
     ),
     "one for each class": ("most classes have one object", of_animals(ANIMALS), of_animals(ANIMALS[:6] * 2)),
     "classes in two writings": (
