@@ -39,9 +39,7 @@ def fetched_chunks(spec: PipelineSpec, fetcher: Fetcher) -> Callable[..., Any]:
 
     def fetched(fetcher: Fetcher, first: np.int64, count: np.int64) -> list[Any]:
         columns = fetcher.fetch(int(first), int(count), marks=block > chunk)
-        if block == chunk:
-            return [columns[name] for name in names]
-        return [columns[name].reshape(-1, chunk, *columns_of[name][1]) for name in names]
+        return [columns[name] for name in names]
 
     types = [tf.string if dtype.kind == "O" else tf.as_dtype(dtype) for dtype, _ in columns_of.values()]
     call = callable_in_graph(fetcher, fetched, types)
@@ -50,14 +48,12 @@ def fetched_chunks(spec: PipelineSpec, fetcher: Fetcher) -> Callable[..., Any]:
 
     def chunks(step: Any, num_steps: Any = None) -> Any:
         count = tf.constant(block, tf.int64) if num_steps is None else num_steps * per_step
-        rows = [None] if num_steps is not None else [chunk] if chunk == block else [None, chunk]
+        rows = [-1] if num_steps is not None else [chunk] if chunk == block else [-1, chunk]
 
         @without_autograph
         def fetch(first: Any) -> dict[str, Any]:
-            columns = dict(zip(names, call(first, count), strict=True))
-            for name, column in columns.items():  # not by operations, which take time before the first batch
-                column.set_shape([*rows, *columns_of[name][1]])
-            return columns
+            columns = zip(columns_of.items(), call(first, count), strict=True)
+            return {name: tf.reshape(column, [*rows, *shape]) for (name, (_, shape)), column in columns}
 
         blocks = tf.data.Dataset.range(step * per_step, spec.end_step * per_step, count).map(fetch, **parallel)
         if chunk == block:

@@ -17,6 +17,7 @@ import tensorflow as tf
 
 from shardkit.fetch.memory import aligned
 
+_CALLABLE, _STOPPED = 0, 1
 # From the graph's look at the memory until Python is entered; microseconds, if the interpreter is free.
 _GRACE_SECONDS = 0.05
 _MAX_WAIT_SECONDS = 30.0
@@ -24,7 +25,7 @@ Function = TypeVar("Function", bound=Callable[..., Any])
 
 
 class _Memory(np.ndarray[Any, np.dtype[np.int64]]):
-    """Memory that TensorFlow borrows: 1 while Python may be called, then 0. Its owner lives as long."""
+    """Memory that TensorFlow borrows; its owner lives as long."""
 
     owner: Any
 
@@ -54,7 +55,7 @@ class _Calls:
         """Let no graph call Python any more, and wait for the calls that are under way."""
         memories = [memory for one in self._memories if (memory := one()) is not None]
         for memory in memories:
-            memory[()] = 0
+            memory[0] = _STOPPED
         if memories:
             time.sleep(_GRACE_SECONDS)
             with self._changed:
@@ -73,21 +74,21 @@ def callable_in_graph(owner: Any, function: Callable[..., Any], types: list[tf.D
     weak reference, and a variable that the graph reads for the call keeps the owner alive.
     """
     # The owner must not refer to the function returned here: Python cannot collect a cycle through TensorFlow.
-    memory = aligned(8).view(np.int64).reshape(()).view(_Memory)
-    memory[()], memory.owner = 1, owner
+    memory = aligned(8).view(np.int64).view(_Memory)
+    memory[0], memory.owner = _CALLABLE, owner
     _calls.add(memory)
     borrowed = _borrowed(memory)
     weak = weakref.ref(owner)
 
-    def call(_: np.int64, *values: Any) -> Any:
+    def call(_: npt.NDArray[np.int64], *values: Any) -> Any:
         with _calls:
             found = weak()
             assert found is not None  # noqa: S101 - the first argument keeps it
             return function(found, *values)
 
     def in_graph(*tensors: Any) -> list[Any]:
-        state = tf.raw_ops.ReadVariableOp(resource=borrowed, dtype=tf.int64)
-        is_callable = tf.raw_ops.Assert(condition=tf.cast(state, tf.bool), data=["the interpreter exits"])
+        state = tf.reshape(tf.raw_ops.ReadVariableOp(resource=borrowed, dtype=tf.int64), [])
+        is_callable = tf.raw_ops.Assert(condition=tf.equal(state, _CALLABLE), data=["the interpreter exits"])
         with tf.control_dependencies([is_callable]):
             results = tf.numpy_function(call, [state, *tensors], types)
         # In eager execution, as in tf.data's debug mode, a single result is not in a list.
@@ -107,7 +108,7 @@ def without_autograph(function: Function) -> Function:
 
 
 # TensorFlow's name for a variable that exists as long as something refers to it (ResourceHandle::ANONYMOUS_NAME).
-_ANONYMOUS = "cd2c89b7-88b7-44c8-ad83-06c2a9158347"
+ANONYMOUS = "cd2c89b7-88b7-44c8-ad83-06c2a9158347"
 
 
 def _borrowed(memory: npt.NDArray[np.int64]) -> Any:
@@ -117,7 +118,7 @@ def _borrowed(memory: npt.NDArray[np.int64]) -> Any:
     tf.Variable would be mirrored by a strategy on each of its devices.
     """
     with tf.device("CPU:0"):
-        variable = tf.raw_ops.VarHandleOp(dtype=tf.int64, shape=memory.shape, shared_name=_ANONYMOUS)
+        variable = tf.raw_ops.VarHandleOp(dtype=tf.int64, shape=memory.shape, shared_name=ANONYMOUS)
         tensor = tf.experimental.dlpack.from_dlpack(memory.__dlpack__())
         tf.raw_ops.AssignVariableOp(resource=variable, value=tensor)
         return variable

@@ -20,15 +20,15 @@ import tensorflow as tf
 
 from shardkit.order.batches import MAX_STEP
 from shardkit.reader.iterators.start_steps import drawn_number
-from shardkit.reader.python_calls import without_autograph
+from shardkit.reader.python_calls import ANONYMOUS, without_autograph
 
 _RESTORED = (
     "an iterator of shardkit's reader cannot be restored from a checkpoint: leave it out, save the number of steps, "
     "and make the input with start_step=that number; the next batch of this iterator would have been that of step "
 )
 _FOREVER = np.iinfo(np.int64).max
-_NO_TRY = np.int64(-1)
-_UNKNOWN = np.array([0, -1], np.int64)  # of a try that is not in the table
+# Low bits of an element's number: the count of the iterator's batches. The others are drawn for each iterator.
+_COUNT = (1 << 40) - 1
 
 
 def retry_failed_steps(
@@ -49,75 +49,70 @@ def retry_failed_steps(
     With several steps per element, `batches` is called with their number, too. After an error it is 1, so that the
     steps before the failed one are given.
     """
-    # By the number of a try: the number of its first batch, and whether the try before it has failed, 0 or 1. Each
-    # iterator numbers its tries from a random number on. A table for all iterators, not a variable for each, because
-    # TensorFlow takes longer to the first batch the deeper functions are nested.
-    with tf.device("CPU:0"):
-        tries = tf.raw_ops.AnonymousMutableHashTableOfTensors(key_dtype=tf.int64, value_dtype=tf.int64, value_shape=[2])
 
-    def read(number: Any) -> Any:
-        values = tf.raw_ops.LookupTableFindV2(table_handle=tries, keys=number, default_value=_UNKNOWN)
-        values.set_shape([2])
-        return tf.unstack(values)
+    def attempts_from(first: Any) -> Any:
+        # Restoring an iterator calls this function again, which draws another number, but restores the range of
+        # numbers. So the two differ in a restored iterator.
+        own = tf.bitwise.bitwise_and(drawn_number(), ~_COUNT)
+        # Made in the graph, so that each iterator has its own; it exists as long as its handle.
+        state = tf.raw_ops.VarHandleOp(dtype=tf.int64, shape=[2], shared_name=ANONYMOUS)
 
-    def write(number: Any, *values: Any) -> None:
-        tf.raw_ops.LookupTableInsertV2(table_handle=tries, keys=number, values=tf.stack(values))
+        def read() -> Any:
+            """Return the number of batches given, and whether an attempt that ends now has failed, 0 or 1."""
+            values = tf.raw_ops.ReadVariableOp(resource=state, dtype=tf.int64)
+            values.set_shape([2])
+            return tf.unstack(values)
 
-    def step_of(batch_number: Any) -> Any:
-        return batch_number // batches_per_step if batches_per_step > 1 else batch_number
+        def write(*values: Any) -> None:
+            tf.raw_ops.AssignVariableOp(resource=state, value=tf.cast(tf.stack(values), tf.int64))
 
-    def tries_from(first: Any) -> Any:
-        start = drawn_number()
-        write(start, first * batches_per_step, np.int64(0))
-        numbers = tf.data.Dataset.range(start, _FOREVER)
-        if end_step == MAX_STEP:  # training does not come to its end
-            return numbers
-        return numbers.take_while(without_autograph(lambda number: read(number)[0] < end_step * batches_per_step))
+        def is_left(_: Any) -> Any:
+            return first + read()[0] // batches_per_step < end_step
 
-    def attempt(number: Any) -> Any:
-        first, has_failed = read(number)
-        # Restoring an iterator calls this function again, and a try begins once. The iterator that was saved may go on.
-        is_restored, is_plain = has_failed < 0, has_failed > 0
-        following = tf.where(is_restored, _NO_TRY, number + 1)
-        tf.raw_ops.LookupTableRemoveV2(table_handle=tries, keys=tf.stack([number]))
-        write(following, first, np.int64(1))
-        step = step_of(first)
-        if steps_per_element == 1:
-            count, again = np.int64(1), batches(step)
-            if batches_per_step > 1:
-                again = again.skip(first % batches_per_step)
-        else:
-            count = tf.where(is_plain, np.int64(1), steps_per_element)
-            again = batches(step, count)
+        def is_own(number: Any) -> Any:
+            return tf.equal(tf.bitwise.bitwise_and(number, ~_COUNT), own)
 
-        def is_next(batch_number: Any) -> Any:
-            return tf.equal(read(following)[0], batch_number) | is_restored
+        def is_next(number: Any) -> Any:
+            return tf.equal(read()[0], number - own) | ~is_own(number)
 
-        def after_causes(batch_number: Any) -> Any:
-            with tf.control_dependencies([find_causes(step)]):
-                return tf.identity(batch_number)
+        def attempt(_: Any) -> Any:
+            given, has_failed = read()
+            step, is_plain = first + given // batches_per_step, tf.equal(has_failed, 1)
+            tf.cond(is_plain, lambda: find_causes(step), lambda: tf.constant(0, tf.int64))
+            write(given, 1)
+            if steps_per_element == 1:
+                count, again = tf.constant(1, tf.int64), batches(step).skip(given % batches_per_step)
+            else:
+                count = tf.where(is_plain, tf.constant(1, tf.int64), steps_per_element)
+                again = batches(step, count)
+            # Ends after an error: its batch was not counted, so the next number differs from the expected one. If
+            # errors were only ignored, a map_fn that always fails would be called for ever.
+            numbers = tf.data.Dataset.range(own + given, _FOREVER, count)
+            numbers = numbers.take_while(without_autograph(is_next))
+            numbered = tf.data.Dataset.zip(numbers, again)
+            watched = numbered.ignore_errors(log_warning=False).take(tf.where(is_plain, tf.constant(0, tf.int64), -1))
+            # Not `has_failed - 1` and `has_failed`: optimising that crashes TensorFlow 2.21.
+            plain = numbered.take(tf.where(is_plain, tf.constant(1, tf.int64), 0))
 
-        # Ends after an error: its batch was not counted, so the next number differs from the expected one. If errors
-        # were only ignored, a map_fn that always fails would be called for ever.
-        numbers = tf.data.Dataset.range(first, _FOREVER, count).take_while(without_autograph(is_next))
-        watched = tf.data.Dataset.zip(numbers, again).ignore_errors(log_warning=False)
-        only = tf.data.Dataset.range(first, first + 1).map(without_autograph(after_causes))
-        # Not by empty ranges: a zip that comes to the end of one input reads from the others.
-        watched = watched.take(tf.where(is_plain, np.int64(0), np.int64(-1)))
-        plain = tf.data.Dataset.zip(only, again).take(tf.where(is_plain, np.int64(1), np.int64(0)))
+            def counted(number: Any, batch: Any) -> Any:
+                place = tf.bitwise.bitwise_and(number, _COUNT)
+                message = tf.strings.join([_RESTORED, tf.strings.as_string(first + place // batches_per_step)])
+                # Not tf.debugging.Assert, which adds a branch: this runs for every batch.
+                with tf.control_dependencies([tf.raw_ops.Assert(condition=is_own(number), data=[message])]):
+                    write(place + count, 1 - has_failed)
+                return give(batch, place)
 
-        def counted(number: Any, batch: Any) -> Any:
-            message = tf.strings.join([_RESTORED, tf.strings.as_string(step_of(number))])
-            # Not tf.debugging.Assert, which adds a branch: this runs for every batch.
-            with tf.control_dependencies([tf.raw_ops.Assert(condition=tf.logical_not(is_restored), data=[message])]):
-                write(following, number + count, 1 - has_failed)
-            return give(batch, number)
+            return watched.concatenate(plain).map(without_autograph(counted))
 
-        return watched.concatenate(plain).map(without_autograph(counted))
+        tries = tf.data.Dataset.from_tensors(0).repeat()
+        if end_step < MAX_STEP:  # training does not come to its end
+            tries = tries.take_while(without_autograph(is_left))
+        write(0, 0)
+        return tries.flat_map(without_autograph(attempt))
 
     options = tf.data.Options()
     # This runs in the thread that asks for a batch: a thread of its own could call find_causes while the interpreter
     # exits, which would wait for that thread for ever. `batches` does its own prefetching.
     options.experimental_optimization.inject_prefetch = False
     options.experimental_optimization.map_parallelization = False
-    return first_step.flat_map(without_autograph(tries_from)).flat_map(without_autograph(attempt)).with_options(options)
+    return first_step.flat_map(without_autograph(attempts_from)).with_options(options)

@@ -124,13 +124,13 @@ def test_more_images_than_the_memory_of_the_host_holds_are_refused_and_the_next_
     words = (photographs, tmp_path / "out", "--max-rejected", "1")
     planning, identical = "planning 19 images takes 3.7 KiB of memory", ("--dedupe", "identical")
     with monkeypatch.context() as small:
-        small.setattr(inventory_tasks, "this_host", lambda: Host(2, 19 * 125 - 1))
+        small.setattr(inventory_tasks, "this_host", lambda: Host(2, 19 * 165 - 1))
         said = convert(*words, exit_code=3)
-        assert f"{planning} and this host has 2.3 KiB: run the same command where one host has more, or convert" in said
-        assert "planning 19 images takes 2.3 KiB" in convert(*words, *identical, exit_code=3)
-        small.setattr(inventory_tasks, "this_host", lambda: Host(2, 19 * 125))
+        assert f"{planning} and this host has 3.1 KiB: run the same command where one host has more, or convert" in said
+        assert "planning 19 images takes 3.1 KiB" in convert(*words, *identical, exit_code=3)
+        small.setattr(inventory_tasks, "this_host", lambda: Host(2, 19 * 165))
         for runner in ((), (IN_PROCESS_RUNNER,)):
-            assert "or add --dedupe identical, which takes 2.3 KiB" in convert(*words, *runner, exit_code=3)
+            assert "or add --dedupe identical, which takes 3.1 KiB" in convert(*words, *runner, exit_code=3)
         convert(*words, *identical)
         small.setattr(inventory_tasks, "this_host", lambda: Host(2, 19 * 198))
         convert(*words, "--overwrite")

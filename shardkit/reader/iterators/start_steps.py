@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import tensorflow as tf
 from tensorflow.core.protobuf.snapshot_pb2 import SnapshotMetadataRecord
+from tensorflow.python.data.ops import debug_mode  # its state has no public name
 
 from shardkit.errors import CallError
 from shardkit.order.batches import MAX_STEP
@@ -72,7 +73,7 @@ class StartStep:
         """
         read = callable_in_graph(self, StartStep._read, [tf.int64, tf.string])
 
-        def from_step() -> Any:
+        def from_step(make: Callable[[Any], Any]) -> Any:
             step, refusal = read()
             # Not tf.debugging.Assert, which adds two branches.
             is_given = tf.raw_ops.Assert(condition=tf.equal(refusal, ""), data=[refusal])
@@ -80,7 +81,9 @@ class StartStep:
                 step = tf.identity(step)
             return make(tf.ensure_shape(step, []))
 
-        return dataset_per_iterator(from_step)
+        if debug_mode.DEBUG_MODE:  # functions of datasets run eagerly, and do not get tensors of a graph
+            return dataset_per_iterator(lambda: from_step(tf.data.Dataset.from_tensors)).flat_map(make)
+        return dataset_per_iterator(lambda: from_step(make))
 
     def _read(self) -> tuple[np.int64, bytes]:
         """Return the current value, and why no iterator may start there."""
