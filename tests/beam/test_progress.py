@@ -1,10 +1,13 @@
 import threading
 
+import pytest
+
 from shardkit.beam.progress import run_with_progress
 from shardkit.parallel.progress import Phase, Silent
 
 
-def test_a_poll_of_the_progress_that_fails_does_not_end_the_job(monkeypatch):
+@pytest.mark.usefixtures("frequent_progress")
+def test_a_poll_of_the_progress_that_fails_does_not_end_the_job():
     polled_twice, polls = threading.Event(), []
 
     class RunnerConfig:
@@ -20,6 +23,5 @@ def test_a_poll_of_the_progress_that_fails_does_not_end_the_job(monkeypatch):
         polled_twice.set()
         return 1
 
-    monkeypatch.setattr("shardkit.parallel.progress.POLL_SECONDS", 0.01)
     run_with_progress(RunnerConfig(), None, Phase(Silent(), "writing", 1, count))
     assert len(polls) >= 3

@@ -181,6 +181,7 @@ def test_options_that_the_job_server_refuses_are_of_the_call():
         (time.monotonic_ns, False),
     ],
 )
+@pytest.mark.usefixtures("frequent_progress")
 def test_silent_workers_are_told_once(count, is_told, monkeypatch):
     polls, ended = 0, threading.Event()
 
@@ -194,8 +195,6 @@ def test_silent_workers_are_told_once(count, is_told, monkeypatch):
     # The time is the number of polls: a busy machine may poll once in half a second.
     monkeypatch.setattr(progress, "time", SimpleNamespace(monotonic=lambda: polls))
     monkeypatch.setattr(progress, "SILENT_SECONDS", 3)
-    monkeypatch.setattr("shardkit.parallel.progress.POLL_SECONDS", 0.01)
-    monkeypatch.setattr("shardkit.parallel.progress.POLL_SHARE", 0)
     said = run(FLINK, Job(lambda: ended.wait(60) and None), count=counted)
     assert [line.partition(":")[0] for line in said] == ["No worker has answered for 3 s"] * is_told
 

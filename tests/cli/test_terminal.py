@@ -17,7 +17,6 @@ import shardkit
 from shardkit.cli import main
 from shardkit.cli.printing.lines import Paragraph
 from shardkit.cli.progress import displays
-from shardkit.parallel import progress
 from shardkit.testing import write_class_folders
 
 from .calling import TIMEOUT_SECONDS, call, environment, run_forked, start, start_forked, start_reading
@@ -139,11 +138,10 @@ def test_quiet_still_tells_errors(tmp_path):
     assert "there is no such file or folder" in result.stderr
 
 
+@pytest.mark.usefixtures("frequent_progress")
 def test_without_a_terminal_a_long_phase_says_a_plain_line_now_and_then(slow_source, tmp_path, monkeypatch):
     monkeypatch.setattr(displays, "FIRST_LOG_SECONDS", 0.02)
     monkeypatch.setattr(displays, "LOG_SECONDS", 0.02)
-    monkeypatch.setattr(progress, "POLL_SECONDS", 0.02)
-    monkeypatch.setattr(progress, "POLL_SHARE", 1)
     result = call("convert", slow_source, tmp_path / "out", "--shards", "20", "--resize", "200", "--workers", "1")
     assert re.search(r"^checking: (100 images found so far|\d+ of 100 images.*)$", result.stderr, re.MULTILINE)
     assert re.search(r"^writing: \d+ of 100 images", result.stderr, re.MULTILINE)
