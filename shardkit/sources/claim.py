@@ -6,7 +6,7 @@ from typing import Literal
 
 from shardkit.naming import counted, printable
 
-Use = Literal["labels", "splits", "class names", "masks"]
+Use = Literal["labels", "splits", "groups", "features", "class names", "masks"]
 
 # How the names in the file and the images' paths agree.
 Form = Literal["path", "end of the path", "name", "name without ending"]

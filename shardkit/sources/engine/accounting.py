@@ -87,13 +87,13 @@ def unexplained(tree: Folder, root: str, accounting: Accounting) -> Iterator[str
 def files_and_uses(reading: Reading, masks: Iterable[str], used: Iterable[str]) -> tuple[UsedFile, ...]:
     """Return what each file of a reading is for: globs of masks, and those of the files that other facts come from."""
     uses: dict[str, Use] = {}
-    # Files of annotations may give splits, too, and the names of their classes.
-    for name, origin in sorted(reading.facts(), key=lambda fact: fact[0] == "split"):
-        of_fact: Use = "splits" if name == "split" else "masks" if name == "mask" else "labels"
+    of_facts: dict[str, Use] = {"split": "splits", "group": "groups", "mask": "class names"}
+    # Files of labels may give all other facts, too, and the names of their classes.
+    for name, origin in sorted(reading.facts(), key=lambda fact: fact[0] not in {"label", "boxes", "mask"}):
         if isinstance(origin, Annotation):
             uses[origin.names] = "class names"
         for path in files_of(origin):
-            uses.setdefault(path, "class names" if of_fact == "masks" else of_fact)
+            uses.setdefault(path, of_facts.get(name, "features" if name.startswith("features.") else "labels"))
     names = reading.label.names if reading.label else ""
     return (
         *(UsedFile(path, "masks") for path in masks),

@@ -1,7 +1,7 @@
 """Find the image of each file of annotations: by the same path below two folders, or by its name in the nearest one."""
 
 import posixpath
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
 
@@ -149,6 +149,11 @@ def fits(glob: str, path: str) -> bool:
     above, place = parent_of(path), place_of(glob)
     is_there = above == place if _is_flat(glob) else is_within(above, place)
     return is_there and _fitting(glob)(path, posixpath.basename(path))
+
+
+def names_file(globs: Iterable[str], path: str) -> bool:
+    """Return whether a file is among those that a reading names, by its path or by a glob."""
+    return any(glob == path or fits(glob, path) for glob in globs)
 
 
 def _is_flat(glob: str) -> bool:

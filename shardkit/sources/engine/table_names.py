@@ -138,7 +138,7 @@ def described_images(folder: Folder, texts: Iterable[str]) -> dict[str, list[str
     """
     found: dict[str, list[str]] = {name_key(text.strip()): [] for text in texts}
     for path, entry in files_below(folder, ""):
-        if ending(entry.name) in IMAGE_ENDINGS and (key := _key_of(path, found)) is not None:
+        if ending(entry.name) in IMAGE_ENDINGS and (key := described_by(path, found)) is not None:
             found[key].append(path)
     return found
 
@@ -150,7 +150,7 @@ def values_of(file: TableFile, column: int) -> Iterator[str]:
             yield str(record.values[column])
 
 
-def _key_of(path: str, keys: Mapping[str, Any]) -> str | None:
+def described_by(path: str, keys: Mapping[str, Any]) -> str | None:
     """Return the longest of some keys that an image's name begins with, or that a folder of it is called by."""
     *folders, name = path.split("/")
     for part in (posixpath.splitext(name)[0], *reversed(folders)):

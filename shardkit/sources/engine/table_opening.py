@@ -11,12 +11,12 @@ from shardkit.naming import first_of
 from shardkit.options.words import named
 from shardkit.sources.engine.column_labels import options_of, read_labels
 from shardkit.sources.engine.columns import Columns
-from shardkit.sources.engine.file_groups import fits
+from shardkit.sources.engine.file_groups import names_file
 from shardkit.sources.engine.images import Binding
 from shardkit.sources.engine.labels.reading import Labels as ColumnLabels
 from shardkit.sources.engine.matching import Matching, Naming, Strip, find_matching
 from shardkit.sources.engine.splits import assigns_splits
-from shardkit.sources.engine.table_names import JoinedNames, described_images, refuse_lost_zeros, values_of
+from shardkit.sources.engine.table_names import JoinedNames, described_by, refuse_lost_zeros, values_of
 from shardkit.sources.engine.tables import Tables
 from shardkit.sources.formats.column_names import IMAGE_COLUMNS, LIKELY_IMAGE_COLUMNS, named_like
 from shardkit.sources.formats.tables.json_files import JsonTable
@@ -29,7 +29,7 @@ from shardkit.sources.formats.tables.opening import (
     read_prefix,
 )
 from shardkit.sources.formats.tables.records import Record, TableFile, records_of
-from shardkit.sources.name_index import written_path
+from shardkit.sources.name_index import name_key, written_path
 from shardkit.sources.options import SourceOptions
 from shardkit.sources.readings.values import Column, Labels, Listed
 from shardkit.sources.walking import join, parent_of
@@ -163,9 +163,12 @@ class TableOpening:
 
     def _described(self, file: TableFile, columns: Sequence[int]) -> dict[int, int]:
         """Return the number of images that each column describes, of columns most of whose values describe some."""
-        found = {i: described_images(self.at.folder, values_of(file, i)) for i in columns}
-        counts = {i: sum(map(len, of_values.values())) for i, of_values in found.items()}
-        return {i: num for i, num in counts.items() if num and 2 * sum(map(bool, found[i].values())) > len(found[i])}
+        counts = {i: {name_key(text.strip()): 0 for text in values_of(file, i)} for i in columns}
+        for path in self.at.images.paths(self.at.folder):
+            for of_column in counts.values():
+                if (key := described_by(path, of_column)) is not None:
+                    of_column[key] += 1
+        return {i: sum(nums.values()) for i, nums in counts.items() if 2 * sum(map(bool, nums.values())) > len(nums)}
 
     def _based(self, file: TableFile, origin: Column, texts: list[str]) -> list[str]:
         base = origin.bases.get(file.path, origin.base)
@@ -229,7 +232,7 @@ class TableOpening:
     def _unnamed(self, file: TableFile, key: int, origin: Column) -> tuple[int, ...]:
         if origin.lines or origin.via:
             return ()
-        facts = [one for _, one in self.at.reading.facts() if isinstance(one, Column) and _reads(one, file.path)]
+        facts = [one for _, one in self.at.reading.facts() if isinstance(one, Column) and names_file(one.files, file.path)]
         named_ = {file.columns[key], *(name for one in facts for name in (*one.key, *one.column))}
         return tuple(i for i, name in enumerate(file.columns) if name not in named_)
 
@@ -239,10 +242,6 @@ def _same(one: object, origin: Column) -> bool:
         return False
     places = [(each.files, each.via, each.base, each.bases, each.strip) for each in (one, origin)]
     return places[0] == places[1]
-
-
-def _reads(origin: Column, path: str) -> bool:
-    return any(glob == path or fits(glob, path) for glob in origin.files)
 
 
 def _texts(files: Sequence[TableFile], column: int) -> list[str]:

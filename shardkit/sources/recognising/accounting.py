@@ -1,12 +1,12 @@
 """Account for every file that names images: lay lists of splits over the source, and say which files are not used."""
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 from shardkit.sources.claim import Claim
-from shardkit.sources.engine.file_groups import is_glob
+from shardkit.sources.engine.file_groups import names_file
 from shardkit.sources.engine.source import ReadingSource
 from shardkit.sources.engine.splits import split_of_file
-from shardkit.sources.filtered_folder import IgnoreGlob
 from shardkit.sources.listing import Source, below
 from shardkit.sources.options import Opening
 from shardkit.sources.recognising.claims.captions import is_caption
@@ -25,27 +25,24 @@ def accounted(source: Source, opening: Opening) -> Source:
     used = {below(opening.folder, url) for url in source.label_files or ()}
     files = naming_files(opening.folder, opening.excluded, names, only_lists=not is_known, used=used)
     of_images = [*claims_of_single_images(opening.folder, opening.excluded, names, used)] if is_known else []
-    of_images = [one for one in of_images if not _is_used(one.path, source, opening)]
+    of_images = [one for one in of_images if not names_file(used, one.path)]
     are_folders_labels = source.label_files == ()
     source = divided_by_lists(source, files, opening)
     if source.label_files is None or not (files or of_images):
         return source
-    claims = [_claim(one, names, opening, source, are_folders_labels=are_folders_labels) for one in files]
+    read = [below(opening.folder, url) for url in source.label_files]
+    claims = [_claim(one, names, source, read, are_folders_labels=are_folders_labels) for one in files]
     inner = innermost(source)
     if not isinstance(inner, ReadingSource):
         return source
     return replaced(source, replace(inner, claims=(*claims, *of_images)))
 
 
-def _is_used(path: str, source: Source, opening: Opening) -> bool:
-    """Return whether a source reads a file, by its path or by a glob."""
-    globs = (below(opening.folder, url) for url in source.label_files or ())
-    return any(path == one or (is_glob(one) and IgnoreGlob(f"/{one}").matches(path)) for one in globs)
-
-
-def _claim(one: NamingFile, names: ImageNames, opening: Opening, source: Source, *, are_folders_labels: bool) -> Claim:
+def _claim(
+    one: NamingFile, names: ImageNames, source: Source, read: Sequence[str], *, are_folders_labels: bool
+) -> Claim:
     claim = one.claim(names)
-    if _is_used(one.path, source, opening):
+    if names_file(read, one.path):
         has_labels = one.may_be_labels(own_columns(one))
         return replace(claim, is_used=True, gives="labels" if has_labels else "splits")
     kind = ending(one.path)

@@ -18,11 +18,12 @@ from shardkit.sources.claim import Claim
 _MAX_UNREAD_SHARE = 10  # files that are not read: at most one in ten
 _KINDS_SHOWN = 5
 _CLAIMS_SHOWN = 3  # files that are not used for the same reason
-# Files that describe images: one for each image is usual, as in exports of photo libraries.
+# Files that describe images: one for each image is usual, as in exports of photo libraries and phones.
 _DESCRIPTIONS = frozenset(
     (
-        *(".csv", ".db", ".html", ".ini", ".json", ".jsonl", ".log", ".lst", ".mat", ".md", ".ndjson", ".ods"),
-        *(".parquet", ".pkl", ".sqlite", ".tsv", ".txt", ".xlsx", ".xml", ".xmp", ".yaml", ".yml"),
+        *(".aae", ".csv", ".db", ".doc", ".docx", ".html", ".ini", ".json", ".jsonl", ".log", ".lst", ".mat", ".md"),
+        *(".ndjson", ".ods", ".odt", ".parquet", ".pkl", ".rtf", ".sqlite", ".thm", ".tsv", ".txt", ".xlsx", ".xml"),
+        *(".xmp", ".yaml", ".yml"),
     )
 )
 
