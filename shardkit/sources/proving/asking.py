@@ -10,7 +10,6 @@ from shardkit.errors import ShardkitError
 from shardkit.naming import first_of, printable
 from shardkit.options.call import Change
 from shardkit.refusals import AS_RECOGNISED, RefusalError, RefusedDataError, UnclearError
-from shardkit.reject_reasons import NO_LABEL
 from shardkit.sources.engine.accounting import Accounting, unexplained
 from shardkit.sources.engine.opening import open_reading
 from shardkit.sources.filtered_folder import FilteredFolder, IgnoreGlob
@@ -32,7 +31,7 @@ def question(found: Evidence, opening: Opening, recognised: Reading, doubts: Seq
     how = how.partition("; note: ")[0]
     problem = f"{printable(opening.url)}: shardkit would read it as {how}, and asks first, because "
     problem += "; ".join(doubts[:_SHOWN])
-    others = offers(opening, recognised, found.counts, lacks_annotations=found.rejected[NO_LABEL] > 0)
+    others = offers(opening, recognised, found)
     offered = [*_totals(opening, [Offer(recognised, AS_RECOGNISED), *others])]
     error = UnclearError(problem, [*map(_change, offered)])
     error.readings = tuple(to_data(one.reading) for one in offered)

@@ -12,6 +12,7 @@ from shardkit.sources.engine.splits import words_of
 from shardkit.sources.formats.registry import FORMATS
 from shardkit.sources.formats.yolo import class_files_in, read_class_file
 from shardkit.sources.proving.evidence import Evidence, are_single
+from shardkit.sources.proving.image_contents import num_beyond
 from shardkit.sources.proving.words import MADE, SHEETS, UNSAID
 from shardkit.sources.readings.values import PathPart
 from shardkit.sources.recognising.folders.folder_names import copies_by_name, original_of, parts_of_data
@@ -27,7 +28,7 @@ from shardkit.sources.walking import parent_of
 _NUMBERED = re.compile(r"^[0-9]+[ _.-]+[^\W\d_]|\([0-9]+\)$")  # 04_transistor, Ditylum (6)
 _NO_CLASS = "called like images without a class"
 _FEW_OBJECTS = 10  # one in so many is no accident
-_FEW_WITH_OBJECTS = 2  # one in so many images without an object may be work that is not done
+_FEW_EMPTY = 5  # one in so many images without an object may be work that is not done
 _NO_OBJECT = re.compile(
     r"[^\w\s]+|ignored?|(?:don.?t|do not)[ _]?care|unknown|unsure|uncertain|unlabell?ed|todo|tbd", re.IGNORECASE
 )
@@ -78,11 +79,14 @@ def doubts_about_objects(found: Evidence) -> Iterator[str]:
     """Yield why the boxes of a source, or the names of their classes, may mean something else."""
     if found.num_beyond * _FEW_OBJECTS > found.objects.total():
         yield f"{found.num_beyond:,} of {found.objects.total():,} boxes reach beyond their images"
+    num, total = num_beyond(found)
+    if num * _FEW_OBJECTS > total:
+        yield f"{num:,} of the first {total:,} boxes reach beyond their images: they may not be what their columns say"
     if are_single(found.objects):
         yield "most classes have one object"
     # An empty file of an image is there on purpose; a list of all images also has those that nobody has looked at.
     boxes, num = found.reading.boxes, found.num_empty
-    if boxes is not None and boxes.format in FORMATS and _FEW_WITH_OBJECTS * num >= len(found.keys):
+    if boxes is not None and boxes.format in FORMATS and _FEW_EMPTY * num >= len(found.keys):
         yield (
             f"{num:,} of {len(found.keys):,} images have a record without objects; remove the records of those that "
             "nobody has looked at yet"

@@ -1,5 +1,6 @@
 """Doubts about folders as classes: their form."""
 
+import itertools
 import re
 from collections import Counter, defaultdict
 from collections.abc import Iterator
@@ -8,8 +9,8 @@ from shardkit.naming import first_of, printable, split_of_folder
 from shardkit.sources.engine.splits import split_of_word, words_of
 from shardkit.sources.proving.class_names import is_made, is_sheet, plain_name
 from shardkit.sources.proving.evidence import Evidence
-from shardkit.sources.proving.file_forms import unlike_in_files
-from shardkit.sources.proving.image_contents import copied_classes
+from shardkit.sources.proving.file_forms import END, unlike_in_files, views_of
+from shardkit.sources.proving.image_contents import copied_classes, copies_apart
 from shardkit.sources.readings.values import PathPart
 from shardkit.sources.recognising.folders.folder_names import original_of
 from shardkit.sources.recognising.folders.name_fields import form_of
@@ -18,7 +19,6 @@ from shardkit.sources.recognising.folders.split_folders import splits_of
 _MAX_WORDS = 12  # that names begin with, of others each may be that of one image
 _FEW = 10  # one in so many files is no accident
 _MIN_CODES, _MAX_CODES = 3, 8  # fields of names besides the class, and values of each
-_END = re.compile(r"[_-](?=[^/]*[^\W\d_])(?=[^/]*\Z)")  # begins an end of a name that has a letter
 _DIGIT = re.compile(r"[0-9]")
 _FIRST = re.compile(r"[\W\d_]")  # ends the first word of a name
 _WORD = re.compile(r"[^\W\d_]{2,}")
@@ -48,8 +48,10 @@ def doubts_about_trees(found: Evidence, label: PathPart) -> Iterator[str]:
     # A class of one split alone has names of that split.
     if found.reading.split is None and (odd := unlike_in_files(found.labels, found.keys)):
         yield f"files of {first_of([*map(printable, odd)], 3)} are called unlike those of the other classes"
-    for name in copied_classes(found):
+    for name in (copied := [*copied_classes(found)]):
         yield f"the files of {printable(name)} are copies of those of other classes"
+    for first, second in itertools.islice(copies_apart(found), 0 if copied else 1):
+        yield f"{printable(first)} and {printable(second)} are one picture"
 
 
 def _about_splits(found: Evidence) -> Iterator[str]:
@@ -112,11 +114,31 @@ def _about_words(found: Evidence) -> Iterator[str]:
     sheets = sorted(key for key, stem in stems.items() if not _DIGIT.search(stem) and is_sheet(stem))
     if sheets and len(sheets) < len(found.keys) / 2:
         yield f"{first_of([*map(printable, sheets)], 2)} may be made of other images"
-    if 1 < len(counts) <= min(_MAX_WORDS, len(texts) / 3) and "" not in counts:
-        facts = [*zip(found.labels, found.splits, strict=True)]
-        num_pairs = len({*zip(texts, found.labels, strict=True)})
-        if num_pairs > max(len(counts), len(found.counts)) and len({*zip(texts, facts, strict=True)}) > len({*facts}):
-            yield f"the names of files begin with {first_of(sorted(counts), 3)}, which divides them otherwise"
+    if _divide_otherwise(found, texts):
+        yield f"the names of files begin with {first_of(sorted(counts), 3)}, which divides them otherwise"
+        return
+    for values in _fields(found):
+        if all(map(_WORD.fullmatch, values)) and _divide_otherwise(found, values):
+            yield f"the names of files have {first_of(sorted({*values}), 3)}, which divides them otherwise"
+            return
+
+
+def _divide_otherwise(found: Evidence, words: list[str]) -> bool:
+    """Return whether few words, one of each example, divide the examples otherwise than classes and splits do."""
+    counts = {*words}
+    if not 1 < len(counts) <= min(_MAX_WORDS, len(words) / 3) or "" in counts:
+        return False
+    facts = [*zip(found.labels, found.splits, strict=True)]
+    num_pairs = len({*zip(words, found.labels, strict=True)})
+    return num_pairs > max(len(counts), len(found.counts)) and len({*zip(words, facts, strict=True)}) > len({*facts})
+
+
+def _fields(found: Evidence) -> Iterator[list[str]]:
+    """Yield the values of each field of files' names that repeats: one for each example, '' where it is not there."""
+    names = [key.rpartition("/")[2] for key in found.keys]
+    form = form_of(names)
+    for field in form.repeating_fields([*filter(form.fits, names)]) if form is not None else ():
+        yield [match[1] if (match := re.search(field.pattern, name)) else "" for name in names]
 
 
 def _about_other_classes(found: Evidence) -> Iterator[str]:
@@ -134,11 +156,8 @@ def _about_other_classes(found: Evidence) -> Iterator[str]:
 
 def _num_codes(found: Evidence) -> int:
     """Return the number of fields of files' names that have few values, and several in most classes."""
-    names = [key.rpartition("/")[2] for key in found.keys]
-    form = form_of(names)
     num = 0
-    for field in form.repeating_fields([*filter(form.fits, names)]) if form is not None else ():
-        values = [match[1] if (match := re.search(field.pattern, name)) else "" for name in names]
+    for values in _fields(found):
         num_pairs = len({*zip(values, found.labels, strict=True)})
         num += 2 * len(found.counts) <= num_pairs and len({*values}) <= _MAX_CODES
     return num
@@ -150,22 +169,10 @@ def _about_copies(found: Evidence) -> Iterator[str]:
     if copies := sorted(stem for stem in stems if (of := original_of(stem)) and of in stems):
         verb = "is called like a copy of a file next to it" if len(copies) == 1 else "are called like copies of others"
         yield f"{first_of([*map(printable, copies)], 2)} {verb}"
-    yield from _about_views(stems)
+    if views := views_of(found.keys):
+        yield f"the files of one name that end with {first_of([*map(printable, views)], 3)} may be of one thing"
     # mildew2_rot90.jpg next to mildew2.jpg
-    ends = ((stem, end) for stem in stems for end in _END.finditer(stem))
+    ends = ((stem, end) for stem in stems for end in END.finditer(stem))
     versions = sorted({stem for stem, end in ends if stem[: end.start()] in stems})
     if versions and _FEW * len(versions) >= 2 * len(stems):
         yield f"{first_of([*map(printable, versions)], 2)} may be another version of a file next to it"
-
-
-def _about_views(stems: set[str]) -> Iterator[str]:
-    """Yield that most files are there under several ends of their names, such as 12_nir.png next to 12_rgb.png."""
-    ends = defaultdict[str, set[str]](set)
-    for stem in stems:
-        end = max((one.start() for one in _END.finditer(stem)), default=0)
-        if end and not _DIGIT.search(stem, end):
-            ends[stem[:end]].add(stem[end:])
-    alike = Counter(frozenset(some) for some in ends.values() if len(some) > 1)
-    views, num = alike.most_common(1)[0] if alike else (frozenset[str](), 0)
-    if num * len(views) * 2 > len(stems) and num > len(views):
-        yield f"the files of one name that end with {first_of([*map(printable, sorted(views))], 3)} may be of one thing"

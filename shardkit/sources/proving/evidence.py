@@ -37,8 +37,8 @@ _MAX_ROWS = 200_000  # examples and files that are looked at; the engine account
 _MAX_ANNOTATED = 20_000  # examples of files of annotations, which take longer: their classes are not doubted
 _BATCH_ROWS = 4096
 _FEW = 12  # examples
-MAX_COMPARED = 4
-_MARGIN = 0.05  # of a side: boxes of objects at the border reach a little beyond it
+MAX_COMPARED = 8
+MARGIN = 0.05  # of a side: boxes of objects at the border reach a little beyond it
 
 
 @dataclass
@@ -54,6 +54,7 @@ class Evidence:
     # Their labels; None for those that have none, or no single class
     labels: list[str | None] = field(default_factory=list)
     splits: list[str | None] = field(default_factory=list)
+    num_bytes: list[int] = field(default_factory=list)  # sizes of their files; negative where listing did not look
     # Number of rows that are rejected while listing, by the code of the reason
     rejected: Counter[str] = field(default_factory=Counter)
     skipped: Counter[str] = field(default_factory=Counter)  # number of files that are left out, by a phrase
@@ -64,6 +65,8 @@ class Evidence:
     num_beyond: int = 0  # objects whose boxes reach well beyond the image
     # Widths and heights that annotations say of the first examples with boxes, by key
     annotated: dict[str, tuple[int, int]] = field(default_factory=dict)
+    # Boxes of the first examples in pixels of their images, whose sizes nothing says: (ymin, xmin, ymax, xmax), by key
+    in_pixels: dict[str, list[list[float]]] = field(default_factory=dict)
 
     @classmethod
     def of(cls, source: Source, reading: Reading, opening: Opening) -> "Evidence":
@@ -93,6 +96,7 @@ class Evidence:
             self.keys.append(row.key)
             self.labels.append(row.label_name)
             self.splits.append(row.split)
+            self.num_bytes.append(row.source_bytes)
             for i, name in features.items():
                 value = row.extra[i] if row.extra else None
                 self.features.setdefault(name.removeprefix(FEATURE_PREFIX), []).append(value)
@@ -103,6 +107,7 @@ class Evidence:
         self.keys += examples["key"].to_pylist()
         self.labels += examples["label_name"].to_pylist()
         self.splits += examples["split"].to_pylist()
+        self.num_bytes += examples["source_bytes"].to_pylist()
         if OBJECTS in examples.column_names:
             self._count_objects(examples)
         for name in examples.column_names:
@@ -114,14 +119,16 @@ class Evidence:
         objects, rows = lists.flatten(), pc.list_parent_indices(lists).to_numpy()
         self.num_empty += len(lists) - len(np.unique(rows))
         self.objects.update(objects.field("label_name").drop_null().to_pylist())
-        for i in np.unique(rows)[: MAX_COMPARED - len(self.annotated)]:
+        for i in np.unique(rows)[: max(MAX_COMPARED - len(self.annotated) - len(self.in_pixels), 0)]:
             width, height = (examples[one.name][i].as_py() for one in (ANNOTATED_WIDTH, ANNOTATED_HEIGHT))
             if width and height:
                 self.annotated[examples["key"][i].as_py()] = width, height
+            elif width is None:
+                self.in_pixels[examples["key"][i].as_py()] = [one["bbox"] for one in lists[i].as_py()]
         boxes = objects.field("bbox").flatten().to_numpy(zero_copy_only=False).reshape(-1, 4)
         sizes = [examples[one.name].to_numpy()[rows] for one in (ANNOTATED_HEIGHT, ANNOTATED_WIDTH)]
         shares = boxes / np.tile(np.stack([np.where(size == 0, 1, size) for size in sizes], axis=1), 2)
-        self.num_beyond += int(((shares < -_MARGIN) | (shares > 1 + _MARGIN)).any(axis=1).sum())
+        self.num_beyond += int(((shares < -MARGIN) | (shares > 1 + MARGIN)).any(axis=1).sum())
 
     @cached_property
     def counts(self) -> Counter[str]:

@@ -8,7 +8,7 @@ import itertools
 import re
 import unicodedata
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from shardkit.sources.walking import ending
 
@@ -16,6 +16,7 @@ _MAX_FILES = 20  # of a class that are looked at
 _BETWEEN_WORDS = re.compile(r"[\W_]+")
 _NUMBER = re.compile("[a-f]*[0-9][0-9a-f]*")  # also in hexadecimal digits
 _NUMBER_BEFORE = re.compile(r"^[0-9]+[\W_]+")  # 001.Albatross
+END = re.compile(r"[_-](?=[^/]*[^\W\d_])(?=[^/]*\Z)")  # begins an end of a name that has a letter
 _ENDINGS = {".jpeg": ".jpg", ".tiff": ".tif"}
 
 
@@ -36,6 +37,19 @@ def unlike_in_files(labels: Sequence[str | None], paths: Sequence[str]) -> list[
 
     odd = [label for label, own in forms.items() if len(names[label]) > 1 and is_odd(own)]
     return sorted(odd) if len(odd) <= max(1, len(forms) // 3) else []
+
+
+def views_of(paths: Iterable[str]) -> list[str]:
+    """Return the ends of names under which most files are there, such as _nir and _rgb for 12_nir.png and 12_rgb.png."""
+    ends = defaultdict[str, set[str]](set)
+    stems = {path.rpartition(".")[0] for path in paths}
+    for stem in stems:
+        end = max((one.start() for one in END.finditer(stem)), default=0)
+        if end and not any(map(str.isdigit, stem[end:])):
+            ends[stem[:end]].add(stem[end:])
+    alike = Counter(frozenset(some) for some in ends.values() if len(some) > 1)
+    views, num = alike.most_common(1)[0] if alike else (frozenset[str](), 0)
+    return sorted(views) if num * len(views) * 2 > len(stems) and num > len(views) else []
 
 
 def _forms(name: str, label: str) -> Iterator[str]:

@@ -3,20 +3,25 @@
 Each is a reading that the engine executes and that is planned before it is shown, so a bad one costs only time.
 """
 
+import glob
 import itertools
 import posixpath
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-from types import MappingProxyType
+from functools import partial
 from typing import Any
 
 from shardkit.naming import printable
+from shardkit.reject_reasons import NO_LABEL
 from shardkit.sources.engine.splits import split_of_name, words_of
 from shardkit.sources.formats.box_tables.columns import FIRST_SIDE, BoxForm
 from shardkit.sources.formats.vendors.formats import VENDORS
 from shardkit.sources.options import Opening
 from shardkit.sources.proving.class_names import is_sheet, odd_names, plain_name
-from shardkit.sources.proving.file_forms import unlike_in_files
+from shardkit.sources.proving.evidence import Evidence
+from shardkit.sources.proving.file_forms import unlike_in_files, views_of
+from shardkit.sources.proving.image_contents import copied_classes
 from shardkit.sources.proving.mask_offers import instead_of_masks
 from shardkit.sources.proving.path_offers import Offer, first_names, folders_inside, ignoring, of_levels, of_names
 from shardkit.sources.proving.table_offers import (
@@ -46,20 +51,9 @@ _MAX_SHOWN = 3
 
 
 def offers(
-    opening: Opening,
-    recognised: Reading | None,
-    counts: Mapping[str, int] = MappingProxyType({}),
-    *,
-    lacks_annotations: bool = False,
+    opening: Opening, recognised: Reading | None = None, found: Evidence | None = None
 ) -> Iterator[Offer]:
-    """Yield readings that may be meant, the likely ones first.
-
-    Args:
-        opening: The source.
-        recognised: The reading that was found, if any.
-        counts: Number of its images of each class.
-        lacks_annotations: Whether some of its images have no annotation.
-    """
+    """Yield readings that may be meant, the likely ones first; with what is known of the one that was recognised."""
     paths = [
         path
         for path, entry in itertools.islice(
@@ -71,13 +65,13 @@ def offers(
     names = ImageNames(opening.folder, opening.excluded)
     files = tables_that_name(opening, names)
     lists = lists_of_splits(files)
-    if recognised is not None:
+    if recognised is not None and found is not None:
+        if copied := [*copied_classes(found)]:
+            yield _without_classes(recognised, copied)
         yield from _of_the_same(opening, recognised, paths)
-        yield from _in_one_writing(recognised, counts)
-        if recognised.boxes is not None and lacks_annotations:
-            yield Offer(replace(recognised, without_annotation="ignore"), "without the images that have no annotation")
-            negatives = replace(recognised, without_annotation="negative")
-            yield Offer(negatives, "images without annotation have no objects")
+        yield from _in_one_writing(recognised, found.counts)
+        if recognised.boxes is not None:
+            yield from _of_policies(recognised, found)
     of_paths = itertools.chain(
         _without_labels(paths, base),
         of_levels(paths, base) if opening.file is None and base.mask is None else (),
@@ -92,6 +86,23 @@ def offers(
     yield from (replace(one, meaning=f"{one.meaning}; without boxes") if base.boxes else one for one in others)
 
 
+def _of_policies(reading: Reading, found: Evidence) -> Iterator[Offer]:
+    """Yield what images without annotation may be: some of those beside annotated ones, or in other folders."""
+    if found.rejected[NO_LABEL]:
+        yield Offer(replace(reading, without_annotation="ignore"), "without the images that have no annotation")
+    if found.rejected[NO_LABEL] or any(phrase.endswith("no annotation names") for phrase in found.skipped):
+        of_all = replace(reading, images=replace(reading.images, unnamed="reject"), without_annotation="negative")
+        yield Offer(of_all, "images without annotation have no objects")
+
+
+def _without_classes(reading: Reading, names: Sequence[str]) -> Offer:
+    """Return the reading without the folders of some classes."""
+    label = reading.label.origin if reading.label else None
+    root = reading.images.root
+    start = (f"/{root}/" if root else "/") if isinstance(label, PathPart) and label.path == 0 else ""
+    return Offer(ignoring(reading, [f"{start}{name}/" for name in names]), f"without {first_names(names)}")
+
+
 def _of_the_same(opening: Opening, reading: Reading, paths: list[str]) -> Iterator[Offer]:
     """Yield the reading without odd folders or rival files, with names for its numbers, or with other policies."""
     for name, origin in reading.facts():
@@ -103,18 +114,18 @@ def _of_the_same(opening: Opening, reading: Reading, paths: list[str]) -> Iterat
     if label is None or not isinstance(label.origin, PathPart):
         return
     inside, parts = folders_inside(reading, paths)
-    root, index = reading.images.root, label.origin.path
+    index = label.origin.path
     names = sorted({one[index] for one in parts if len(one) > index})
     deep = sorted({one[index + 1] for one in parts if len(one) > index + 1})
-    start = (f"/{root}/" if root else "/") if index == 0 else ""
-
-    def without(some: Sequence[str]) -> Offer:
-        return Offer(ignoring(reading, [f"{start}{name}/" for name in some]), f"without {first_names(some)}")
-
+    without = partial(_without_classes, reading)
     if isinstance(reading.split, PathPart):
         yield from _of_splits(reading, reading.split, parts)
     if globs := _globs_of_made(inside):
         yield Offer(ignoring(reading, globs), f"without {first_names(globs, '')}")
+    views = views_of(inside)
+    for view in views if len(views) <= _MAX_SHOWN else ():
+        globs = [f"*{other}.*" for other in views if other != view]
+        yield Offer(ignoring(reading, globs), f"only files that end with {printable(view)}")
     if (odd := odd_names(names)) and len(odd) < len(names) - 1:
         yield without(odd)
         yield from (without([name]) for name in odd if 1 < len(odd) <= _MAX_SHOWN)
@@ -147,8 +158,11 @@ def _of_the_same(opening: Opening, reading: Reading, paths: list[str]) -> Iterat
 
 
 def _globs_of_made(paths: Sequence[str]) -> list[str]:
-    """Return globs of files that are called like sheets of images or copies; none if they have many names."""
-    globs = set()
+    """Return globs of files that are called like sheets of images or copies, or alike in most folders; none if many."""
+    folders = {parent_of(path) for path in paths}
+    counts = Counter(map(posixpath.basename, paths))
+    alike = {name for name, num in counts.items() if num > _MAX_SHOWN and 2 * num >= len(folders)}
+    globs = {glob.escape(name) for name in alike} if len(alike) * 2 < len(counts) else set[str]()
     for path in paths:
         stem, end = posixpath.splitext(posixpath.basename(path))
         if (of := original_of(stem)) and not any(map(stem[len(of) :].__contains__, "*?[")):
@@ -212,6 +226,9 @@ def _of_annotations(opening: Opening, reading: Reading, origin: Annotation) -> I
     if form == BoxForm.CORNERS.value and FIRST_SIDE in origin.options.get("x", ""):  # there is no header
         sizes = with_other(options={**origin.options, "form": BoxForm.SIZE.value})
         yield Offer(sizes, "the numbers are a corner, width and height")
+    if form == BoxForm.SIZE.value:
+        centres = with_other(options={**origin.options, "form": BoxForm.CENTRE.value})
+        yield Offer(centres, "the numbers are the middle, width and height")
     vendor = next((one for one in VENDORS if one.title == form), None)
     if vendor is not None and "class" in origin.options:
         for name in other_fields(opening.folder, origin.files[0], vendor, origin.options["class"]):
