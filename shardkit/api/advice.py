@@ -177,8 +177,9 @@ def _ranked(found: Sequence[FoundChange]) -> tuple[Change, ...]:
 
 
 def _rank(one: FoundChange, most: int) -> int:
-    """Return the number of images that a change keeps; a few that it rejects do not count."""
-    return most if one.num_examples is None or one.num_images >= _MIN_KEPT * most else one.num_images
+    """Return the number of images that a change keeps; a few that it rejects do not count, nor do copies."""
+    is_whole = one.num_examples is None or one.change.is_whole or one.num_images >= _MIN_KEPT * most
+    return most if is_whole else one.num_images
 
 
 def values_with(call: Call, change: Change) -> dict[str, Any]:

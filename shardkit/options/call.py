@@ -27,6 +27,7 @@ class Change:
         starts_anew: Whether the user's other options are left out.
         moves: Old and new path, in SOURCE, of folders that the user renames first.
         is_further: Whether it comes after those that what was found suggests.
+        is_whole: Whether what it leaves out is hardly meant to be read, such as copies.
     """
 
     meaning: str
@@ -37,6 +38,7 @@ class Change:
     starts_anew: bool = False
     moves: tuple[tuple[str, str], ...] = ()
     is_further: bool = False
+    is_whole: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -74,7 +74,7 @@ def _change(offer: Offer) -> Change:
     options = options_saying(offer.reading)
     if not is_said_by(options, offer.reading):
         options = {"reading": json.dumps(to_data(offer.reading), ensure_ascii=False)}
-    return Change(offer.meaning, options)
+    return Change(offer.meaning, options, is_whole=offer.is_whole)
 
 
 def accounting_for_all(opening: Opening, reading: Reading) -> Reading:

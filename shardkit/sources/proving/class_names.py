@@ -36,7 +36,7 @@ _PADDED = 4  # digits of numbers of parts, such as 00000, 00001
 _DIGITS = re.compile(r"[0-9]+")
 _QUANTITY = re.compile(r"[-+]?[0-9]+(?:[.,](?P<fraction>[0-9]+))? *(?P<unit>\D*)")
 _PLURAL = re.compile(r"(?<=[a-z]{3})(?:e?s|e?n|e)$")  # dogs, classes, Tulpe, Tulpen
-_DRAWN = frozenset({"mask", "masks", "gt", "groundtruth", "segmentation", "annotation", "annotations", "labels"})
+DRAWN = frozenset({"mask", "masks", "gt", "groundtruth", "segmentation", "annotation", "annotations", "labels"})
 
 
 def doubts_about_names(found: Evidence) -> Iterator[str]:
@@ -143,7 +143,7 @@ def _odd(names: Sequence[str]) -> Iterator[tuple[str, list[str]]]:
             [name for name in names if len(name) > 1 and _says_nothing(name)],
         ),
         ("called like splits", [name for name in names if mentions_split(name) or split_of_folder(name)]),
-        ("called like masks", [name for name in names if not _DRAWN.isdisjoint(words_of(name))]),
+        ("called like masks", [name for name in names if not DRAWN.isdisjoint(words_of(name))]),
         ("written unlike the others", _unlike(names)),
     ):
         if odd:

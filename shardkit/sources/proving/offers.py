@@ -67,7 +67,7 @@ def offers(
     lists = lists_of_splits(files)
     if recognised is not None and found is not None:
         if copied := [*copied_classes(found)]:
-            yield _without_classes(recognised, copied)
+            yield replace(_without_classes(recognised, copied), is_whole=True)
         yield from _of_the_same(opening, recognised, paths)
         yield from _in_one_writing(recognised, found.counts)
         if recognised.boxes is not None:
@@ -121,13 +121,13 @@ def _of_the_same(opening: Opening, reading: Reading, paths: list[str]) -> Iterat
     if isinstance(reading.split, PathPart):
         yield from _of_splits(reading, reading.split, parts)
     if globs := _globs_of_made(inside):
-        yield Offer(ignoring(reading, globs), f"without {first_names(globs, '')}")
+        yield Offer(ignoring(reading, globs), f"without {first_names(globs, '')}", is_whole=True)
     views = views_of(inside)
     for view in views if len(views) <= _MAX_SHOWN else ():
         globs = [f"*{other}.*" for other in views if other != view]
         yield Offer(ignoring(reading, globs), f"only files that end with {printable(view)}")
     if (odd := odd_names(names)) and len(odd) < len(names) - 1:
-        yield without(odd)
+        yield replace(without(odd), is_whole=True)
         yield from (without([name]) for name in odd if 1 < len(odd) <= _MAX_SHOWN)
     nested = sorted(
         {one[index] for one in parts if len(one) > index + 1} - {one[index] for one in parts if len(one) == index + 1}

@@ -2,12 +2,13 @@
 
 import posixpath
 import re
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from shardkit.naming import first_of, printable
 from shardkit.sources.engine.splits import split_of_name, words_of
-from shardkit.sources.proving.class_names import is_made
+from shardkit.sources.proving.class_names import DRAWN, is_unsaid
 from shardkit.sources.proving.words import UNSAID
 from shardkit.sources.readings.values import (
     Labels,
@@ -15,7 +16,6 @@ from shardkit.sources.readings.values import (
     PathRegex,
     Reading,
 )
-from shardkit.sources.recognising.folders.masks.pairs import SAYS_MASKS
 from shardkit.sources.recognising.folders.name_fields import form_of, guess_pattern
 from shardkit.sources.recognising.folders.split_folders import are_splits, is_of_project, mentioned_split
 from shardkit.sources.walking import parent_of
@@ -23,6 +23,7 @@ from shardkit.sources.walking import parent_of
 _MAX_SHOWN = 3
 _MAX_LOOSE = 8  # images above folders of classes, such as contact sheets
 _MIN_FIELDS = 3  # of names with a quantity: others are a word and a number of the image
+_RESULTS = frozenset({"predicted", "prediction", "predictions", "pred", "preds", "inference", "model", "mini", "tiny"})
 _MORE = UNSAID | {"additional", "extra", "more"}
 _MAX_DIGITS = 5  # of a quantity
 _FEW = 5  # records of a table of corrections
@@ -34,6 +35,7 @@ class Offer:
 
     reading: Reading
     meaning: str  # what it means, in a few words
+    is_whole: bool = False  # see Change
 
 
 def folders_inside(reading: Reading, paths: Sequence[str]) -> tuple[list[str], list[list[str]]]:
@@ -107,22 +109,28 @@ def of_levels(paths: list[str], base: Reading) -> Iterator[Offer]:
         few = sorted(path for path in paths if path.count("/") <= loose)
         how = f", without {first_names(few, '')}"
         yield from _of_view(inside, base, [f"/{path}" for path in few], how)
-    odd = sorted(name for name in names if SAYS_MASKS.search(name) or is_of_project(name) or is_made(name))
+    odd = sorted(name for name in names if _is_beside(name))
     yield from _of_view(parts, base, [], "")
     if odd:
         inside = [one for one in parts if {*odd}.isdisjoint(one)]
-        yield from _of_view(inside, base, [f"{name}/" for name in odd], f", without {first_names(odd)}")
+        without = _of_view(inside, base, [f"{name}/" for name in odd], f", without {first_names(odd)}")
+        yield from (replace(one, is_whole=True) for one in without)
     above = "/" + "".join(f"{name}/" for name in parts[0][:at]) if parts else "/"
     others = [name for name in tops if split_of_name(name) is None]
     if 0 < len(others) < len(tops) - 1:
         inside = [one for one in parts if len(one) > at and one[at] not in others]
         yield from _of_view(inside, base, [f"{above}{name}/" for name in others], f", without {first_names(others)}")
     if 1 < len(tops) <= _MAX_SHOWN:
-        for top in sorted(tops, key=lambda name: (is_made(name), name)):
+        for top in sorted(tops, key=lambda name: (_is_beside(name), name)):
             others = [name for name in tops if name != top]
             globs = [f"{above}{name}/" for name in others]
             inside = [one for one in parts if len(one) > at and one[at] == top]
             yield from _of_view(inside, base, globs, f", only {printable(top)}/")
+
+
+def _is_beside(name: str) -> bool:
+    """Return whether a folder is called like masks, results or what nobody wants to learn from."""
+    return is_of_project(name) or is_unsaid(name) or not (DRAWN | _RESULTS).isdisjoint(words_of(name))
 
 
 def _loose(parts: Sequence[Sequence[str]]) -> int | None:
@@ -143,6 +151,13 @@ def _first_level(parts: Sequence[Sequence[str]]) -> int:
 def _of_view(parts: Sequence[Sequence[str]], base: Reading, ignored: Sequence[str], how: str) -> Iterator[Offer]:
     many = levels(parts)
     split = split_level(many)
+    if split is None and (alike := _level_alike(parts, many)):
+        split, deepest = alike, max(many)
+        ignore = tuple(dict.fromkeys((*base.ignore, *ignored)))
+        reading = Reading(label=Labels(PathPart(deepest)), split=split, ignore=ignore, archives=base.archives)
+        said = ", ".join(f"{printable(name)}/ is {of}" for name, of in split.map.items())
+        yield Offer(reading, f"the class is {first_names(many[deepest])}; {said}{how}")
+        split = None
     label = base.label.origin.path if base.label and isinstance(base.label.origin, PathPart) else None
     root = depth_of(base)
     for i, names in sorted(many.items(), reverse=True):
@@ -176,6 +191,21 @@ def split_level(levels: Mapping[int, Sequence[str]]) -> PathPart | None:
     """Return the splits that folders of the first such level mean."""
     found = ((i, _splits_among(names)) for i, names in levels.items())
     return next((PathPart(i, splits) for i, splits in found if splits), None)
+
+
+def _level_alike(parts: Sequence[Sequence[str]], many: Mapping[int, Sequence[str]]) -> PathPart | None:
+    """Return the splits that two or three folders with the same folders inside may mean: the largest is for training."""
+    deepest = max(many, default=0)
+    for i, names in many.items():
+        inside = {name: {one[deepest] for one in parts if one[i] == name} for name in names}
+        if i == deepest or len(names) > _MAX_SHOWN or any(one != inside[names[0]] for one in inside.values()):
+            continue
+        counts = Counter(one[i] for one in parts)
+        ordered = sorted(names, key=lambda name: (-counts[name], name))
+        if counts[ordered[0]] > counts[ordered[1]]:
+            found = ("train", "test") if len(names) == 2 else ("train", "validation", "test")
+            return PathPart(i, dict(zip(ordered, found, strict=True)))
+    return None
 
 
 def _splits_among(names: Sequence[str]) -> dict[str, str] | None:
