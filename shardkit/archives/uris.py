@@ -18,7 +18,7 @@ from shardkit.archives.member_tree import ArchiveFolder
 from shardkit.archives.mounted_folder import MountedFolder
 from shardkit.archives.tar_folder import TarFolder
 from shardkit.archives.zip_folder import ZipFolder
-from shardkit.storage import Folder, WrappedFolder, open_folder
+from shardkit.storage import Entry, Folder, LocalFolder, WrappedFolder, open_folder
 
 _ARCHIVES: dict[str, type[ArchiveFolder]] = {"zip": ZipFolder, "tar": TarFolder}
 _MEMBER = re.compile(r"(?P<kind>zip|tar)://(?P<path>.+?)::(?P<archive>.+)", re.DOTALL)
@@ -75,8 +75,13 @@ def place_of(uri: str) -> Place:
     member = _MEMBER.fullmatch(uri)
     if member is not None:
         return Place(_archive(member["kind"], member["archive"]), member["path"])
-    above, _, name = uri.rpartition("/")
-    return Place(_folder(above or ("/" if uri.startswith("/") else ".")), name)
+    return Place(*_in_folder(uri))
+
+
+def _in_folder(url: str) -> tuple[Folder, str]:
+    """Return the folder of a file, and its name."""
+    above, _, name = url.rpartition("/")
+    return _folder(above or ("/" if url.startswith("/") else ".")), name
 
 
 @lru_cache(maxsize=64)
@@ -84,6 +89,13 @@ def _folder(url: str) -> Folder:
     return open_folder(url)
 
 
-@lru_cache(maxsize=64)
 def _archive(kind: str, url: str) -> Folder:
+    folder, name = _in_folder(url)
+    # Its list of members is kept, also where a notebook's next run finds another archive of that name.
+    return _opened_archive(kind, url, folder.stat(name) if isinstance(folder, LocalFolder) else None)
+
+
+@lru_cache(maxsize=64)
+def _opened_archive(kind: str, url: str, of_file: Entry | None) -> Folder:
+    del of_file  # it tells an archive from one that had its name before
     return _ARCHIVES[kind](url)

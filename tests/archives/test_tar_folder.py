@@ -5,6 +5,8 @@ import tarfile
 import pytest
 
 from shardkit.archives.tar_folder import TarFolder
+from shardkit.archives.uris import place_of, uri_of
+from shardkit.conversion.inventory.source_files import read_place
 from shardkit.errors import CallError, DataError, SourceChangedError
 from shardkit.sources.options import Opening
 from shardkit.sources.recognising.folders.class_folders import open_class_folders
@@ -142,3 +144,14 @@ def test_an_archive_in_an_object_store_is_read_by_ranges(tmp_path, s3_bucket):
         file.write((tmp_path / "a.tar").read_bytes())
     archive = top_of(TarFolder(f"{s3_bucket}/below/a.tar"))
     assert files_of(archive) == files_of(top_of(TarFolder(str(tmp_path / "a.tar"))))
+
+
+def test_a_uri_leads_into_the_archive_that_is_there_now(tmp_path):
+    for content in (b"one", b"another"):  # in one process, as in a notebook
+        folder = packed(tmp_path / "a.tar", [("before.txt", b"x" * 600 * len(content)), ("ds/1.jpg", content)])
+        whole = place_of(uri_of(folder, "ds/1.jpg"))
+        assert whole.folder.read(whole.path) == content
+        write_tree(tmp_path, {"b.bin.new": content})
+        os.replace(tmp_path / "b.bin.new", tmp_path / "b.bin")
+        part = place_of(uri_of(open_folder(str(tmp_path)), "b.bin", 0, len(content)))
+        assert read_place(part, 1 << 20) == content

@@ -38,7 +38,7 @@ from shardkit.reject_reasons import DAMAGED, DECOMPRESSION_BOMB, UNREADABLE
 from shardkit.sources.columns import CONTENT_SHA256, FORMAT, MASK_SHA256, OFFSET, PATH
 from shardkit.sources.hosts import refuse_unseen
 from shardkit.sources.walking import parent_of
-from shardkit.storage import Folder, is_of_machine, raise_store_failure, unreadable
+from shardkit.storage import Entry, Folder, LocalFolder, is_of_machine, raise_store_failure, unreadable
 from shardkit.storage.concurrent_reads import read_many
 from shardkit.storage.open_files import OpenFiles
 from shardkit.storage.retry import retried
@@ -225,9 +225,18 @@ def _at_rest() -> str:
     return f"{convert_again()} when the source does not change any more"
 
 
+def files_of(folder: Folder, max_file_bytes: int, row: Row) -> SourceFiles:
+    """Return the files of a folder, the same for the next images of it, to read the image of a row.
+
+    Of a file that is replaced while this process lives, open parts would be those of the old one.
+    """
+    has_parts = row.get(OFFSET.name) is not None and isinstance(folder, LocalFolder)
+    return _files_of(folder, max_file_bytes, folder.stat(image_path(row)) if has_parts else None)
+
+
 @lru_cache(maxsize=64)
-def files_of(folder: Folder, max_file_bytes: int) -> SourceFiles:
-    """Return the files of a folder, the same for the next images of it."""
+def _files_of(folder: Folder, max_file_bytes: int, of_file: Entry | None) -> SourceFiles:
+    del of_file  # it tells a file from one that had its name before
     return SourceFiles(folder, max_file_bytes)
 
 
@@ -244,7 +253,7 @@ class Thumbnails:
 
     def _of(self, row: Row) -> bytes | None:
         try:
-            data = files_of(self.folder, self.max_file_bytes).image(row).data
+            data = files_of(self.folder, self.max_file_bytes, row).image(row).data
             return images.thumbnail(data, images.inspect(data))
         except BadImage:
             return None
@@ -253,7 +262,7 @@ class Thumbnails:
 def read_place(place: Place, max_file_bytes: int) -> bytes:
     """Return the bytes at a place; see `SourceFiles.image`."""
     row = {"key": place.path, OFFSET.name: place.start, "source_bytes": place.num_bytes}
-    data = files_of(place.folder, max_file_bytes).image(row).data
+    data = files_of(place.folder, max_file_bytes, row).image(row).data
     if place.feature is None:
         return data
     return _stored_mask({PATH.name: place.path, OFFSET.name: place.start, STORED_MASK.name: place.feature}, data)

@@ -25,8 +25,9 @@ from shardkit.storage import Folder
 LEFT_OUT = "left_out"  # the reason of rows that are only counted, by their message
 IGNORED = "images without annotation"  # such a message
 Values: TypeAlias = Callable[[str], Any]  # from a key to its value; None for none; may raise BadRecord
-# Values by key that this process has read, by what identifies them: a worker lists many parts of one source.
-_READ: dict[tuple[str, str], Any] = {}
+# Values by key that this process has read, by what identifies them: a worker lists many parts of one source. Files, and
+# what is ignored, may differ each time that a source is opened: an identity is of one opening, see `Binding`.
+_READ: dict[str, Any] = {}
 _MAX_READ = 8
 
 
@@ -37,14 +38,13 @@ class ByKey(Protocol):
         """Return the function from a key to its value."""
 
 
-def once(folder: Folder, identity: str, read: Callable[[], Any]) -> Any:
-    """Return what `read` returns for a folder and an identity, which the process keeps."""
-    key = (folder.url, identity)
-    if key not in _READ:
+def once(identity: str, read: Callable[[], Any]) -> Any:
+    """Return what `read` returns for an identity, which the process keeps."""
+    if identity not in _READ:
         while len(_READ) >= _MAX_READ:
             _READ.pop(next(iter(_READ)), None)
-        _READ[key] = read()
-    return _READ[key]
+        _READ[identity] = read()
+    return _READ[identity]
 
 
 @dataclass(frozen=True, slots=True)

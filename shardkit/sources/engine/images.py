@@ -2,9 +2,10 @@
 
 import posixpath
 import re
+import secrets
 from collections.abc import Collection, Iterable, Iterator
-from dataclasses import dataclass
-from functools import cache
+from dataclasses import dataclass, field
+from functools import cache, partial
 
 from shardkit.errors import DataError
 from shardkit.naming import IMAGE_ENDINGS, printable
@@ -238,6 +239,8 @@ class Binding:
     folder: Folder  # the folder that keys start at
     images: ImagePaths
     reading: Reading
+    # Tells what is read for it from what was read when the same folder was opened before
+    opened: str = field(init=False, default_factory=partial(secrets.token_hex, 8))
 
     def complete(self, old: Annotation, new: Annotation) -> None:
         self.reading = self.reading.mapped(lambda one: new if one == old else one)

@@ -39,6 +39,7 @@ class OfLists:
     strip: Strip
     rest: str | None  # value of the images in no list; None if they have none
     images: ImagePaths
+    opened: str  # see `Binding`
     # Folders that the names in some lists start at, by their paths, instead of that of `matching`
     bases: Mapping[str, str] = field(default_factory=dict)
 
@@ -51,10 +52,8 @@ class OfLists:
                     yield ListLine(file.path, record.line, str(text), value)
 
     def values(self, folder: Folder) -> Values:
-        # A list may have changed since this process read it.
-        paths = [(file.url, file.folder.stat(file.path), value) for file, value in self.lists]
-        identity = f"lists: {paths} {self.matching} {self.bases}"
-        found: dict[str, str] = once(folder, identity, lambda: self._read(folder))
+        paths = [(file.url, value) for file, value in self.lists]
+        found: dict[str, str] = once(f"{self.opened} lists: {paths}", lambda: self._read(folder))
         return lambda key: found.get(key, self.rest)
 
     def keyed_lines(self, folder: Folder) -> Iterator[tuple[ListLine, str | None]]:

@@ -226,7 +226,7 @@ class _Binding(Binding):
         pairs = (
             (open_list(self.tree, path, origin.names, origin.lines), value) for path, value in origin.lists.items()
         )
-        lists = OfLists((*pairs,), key, matching, strip, rest, self.images, origin.bases)
+        lists = OfLists((*pairs,), key, matching, strip, rest, self.images, self.opened, origin.bases)
         if origin.match is not None:
             return lists
         texts = {"": [strip.of(line.text) for line in islice(lists.lines(), NUM_SAMPLED)]}

@@ -81,7 +81,7 @@ class TableOpening:
             self.at.images,
             origin.map if what == "label" else {},
             splits,
-            f"{what} {replace(origin, **found)}",
+            f"{self.at.opened} {what} {replace(origin, **found)}",
         )
 
     def _with_columns(self, origin: Column, file: TableFile) -> Column:

@@ -49,7 +49,7 @@ class Tables:
     images: ImagePaths
     map: Mapping[str, str | None]  # value of a label's text; other texts stand for themselves
     splits: tuple[str, ...] = ()  # the split of the records of each table; () if tables give none
-    identity: str = ""  # text that tells these from other tables of the same source
+    identity: str = ""  # text that tells these from other tables, and from what was read for an earlier opening
 
     def rows(self, folder: Folder, file: int, piece: TablePart, skipped: dict[str, int]) -> Iterator[ListingRow]:
         """Yield the rows of a part of a table; a rejected one for a record that gives no example."""
@@ -94,7 +94,7 @@ class Tables:
 
     def _keys_of_tables(self, folder: Folder) -> Sequence[NamedImages]:
         sets = (NamedImages(self._keys_of(folder, one)) for one in self.files)
-        return once(folder, f"keys: {self.identity}", lambda: [*sets])  # type: ignore[no-any-return]
+        return once(f"keys: {self.identity}", lambda: [*sets])  # type: ignore[no-any-return]
 
     def rows_of(self, folder: Folder, file: int) -> Iterator[ListingRow]:
         for piece in self.files[file].parts():
@@ -137,7 +137,7 @@ class Tables:
             return keys.key
         below = base if self.matching.match in {"name", "stem"} else ""
         identity = f"{self.identity} {below}"
-        names = once(folder, identity, lambda: ImageNames(self.images.paths(folder, below), self.matching))
+        names = once(identity, lambda: ImageNames(self.images.paths(folder, below), self.matching))
 
         def key(value: object) -> str:
             text = str(value) if isinstance(value, int) and not isinstance(value, bool) else value
@@ -209,7 +209,7 @@ class OfTables:
     rest: OfPath | None = None  # where the value of the images is that no record names; None: they have none
 
     def values(self, folder: Folder) -> Values:
-        found: dict[str, Any] = once(folder, f"{self.what}: {self.tables.identity}", lambda: self._read(folder))
+        found: dict[str, Any] = once(f"{self.what}: {self.tables.identity}", lambda: self._read(folder))
 
         rest = self.rest.values(folder) if self.rest is not None else lambda _: None
 

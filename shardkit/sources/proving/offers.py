@@ -6,6 +6,7 @@ Each is a reading that the engine executes and that is planned before it is show
 import glob
 import itertools
 import posixpath
+import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -14,7 +15,7 @@ from typing import Any
 
 from shardkit.naming import printable
 from shardkit.reject_reasons import NO_LABEL
-from shardkit.sources.engine.splits import split_of_name, words_of
+from shardkit.sources.engine.splits import split_of_name, split_of_word, words_of
 from shardkit.sources.formats.box_tables.columns import FIRST_SIDE, BoxForm
 from shardkit.sources.formats.vendors.formats import VENDORS
 from shardkit.sources.options import Opening
@@ -38,6 +39,7 @@ from shardkit.sources.readings.values import (
     Column,
     Paired,
     PathPart,
+    PathRegex,
     Reading,
 )
 from shardkit.sources.recognising.claims.image_names import ImageNames
@@ -48,6 +50,7 @@ from shardkit.sources.walking import ending, files_below, is_image, join, parent
 
 _MAX_IMAGES = 20_000  # whose paths are looked at
 _MAX_SHOWN = 3
+_FIRST_WORD = re.compile(r"^([^\W\d_]+)[ ._-]")  # of a name
 
 
 def offers(
@@ -120,6 +123,12 @@ def _of_the_same(opening: Opening, reading: Reading, paths: list[str]) -> Iterat
     without = partial(_without_classes, reading)
     if isinstance(reading.split, PathPart):
         yield from _of_splits(reading, reading.split, parts)
+    elif reading.split is None:
+        words = {name: _FIRST_WORD.match(name) for name in map(posixpath.basename, inside)}
+        splits = {match[1]: split_of_word(match[1].lower()) for match in words.values() if match}
+        if all(words.values()) and all(splits.values()) and len({*splits.values()}) > 1:
+            named = PathRegex(_FIRST_WORD.pattern, map=dict(splits))
+            yield Offer(replace(reading, split=named), f"the split is in the file name: {first_names([*splits], '')}")
     if globs := _globs_of_made(inside):
         yield Offer(ignoring(reading, globs), f"without {first_names(globs, '')}", is_whole=True)
     views = views_of(inside)

@@ -109,7 +109,7 @@ def of_levels(paths: list[str], base: Reading) -> Iterator[Offer]:
         few = sorted(path for path in paths if path.count("/") <= loose)
         how = f", without {first_names(few, '')}"
         yield from _of_view(inside, base, [f"/{path}" for path in few], how)
-    odd = sorted(name for name in names if _is_beside(name))
+    odd = sorted(name for name in names if is_beside(name))
     yield from _of_view(parts, base, [], "")
     if odd:
         inside = [one for one in parts if {*odd}.isdisjoint(one)]
@@ -121,14 +121,14 @@ def of_levels(paths: list[str], base: Reading) -> Iterator[Offer]:
         inside = [one for one in parts if len(one) > at and one[at] not in others]
         yield from _of_view(inside, base, [f"{above}{name}/" for name in others], f", without {first_names(others)}")
     if 1 < len(tops) <= _MAX_SHOWN:
-        for top in sorted(tops, key=lambda name: (_is_beside(name), name)):
+        for top in sorted(tops, key=lambda name: (is_beside(name), name)):
             others = [name for name in tops if name != top]
             globs = [f"{above}{name}/" for name in others]
             inside = [one for one in parts if len(one) > at and one[at] == top]
             yield from _of_view(inside, base, globs, f", only {printable(top)}/")
 
 
-def _is_beside(name: str) -> bool:
+def is_beside(name: str) -> bool:
     """Return whether a folder is called like masks, results or what nobody wants to learn from."""
     return is_of_project(name) or is_unsaid(name) or not (DRAWN | _RESULTS).isdisjoint(words_of(name))
 

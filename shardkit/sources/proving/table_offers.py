@@ -13,7 +13,16 @@ from shardkit.sources.formats.column_names import LABEL_COLUMNS, LIKELY_LABEL_CO
 from shardkit.sources.formats.tables.opening import TABLE_ENDINGS, open_table_file
 from shardkit.sources.options import Opening, SourceOptions
 from shardkit.sources.proving.label_columns import is_other
-from shardkit.sources.proving.path_offers import Offer, depth_of, first_names, levels, oddness, split_level
+from shardkit.sources.proving.path_offers import (
+    Offer,
+    depth_of,
+    first_names,
+    ignoring,
+    is_beside,
+    levels,
+    oddness,
+    split_level,
+)
 from shardkit.sources.readings.values import (
     Column,
     Images,
@@ -27,7 +36,7 @@ from shardkit.sources.recognising.claims.collecting import NamingFile, naming_fi
 from shardkit.sources.recognising.claims.image_names import ImageNames, plain_word
 from shardkit.sources.recognising.folders.split_folders import mentioned_split
 from shardkit.sources.recognising.tables.places import naming_of
-from shardkit.sources.walking import ending, files_below, stem_of
+from shardkit.sources.walking import ending, files_below, parent_of, stem_of
 
 _MAX_IMAGES = 20_000  # whose paths are looked at
 _MAX_TABLES = 4
@@ -73,7 +82,12 @@ def of_tables(
     opening: Opening, files: Sequence[NamingFile], names: ImageNames, base: Reading, paths: Sequence[str]
 ) -> Iterator[Offer]:
     """Yield a reading for each column that may be the label of a table that names images; and for lists of classes."""
-    found = [offer for one in files[:_MAX_TABLES] for offer in _of_table(opening, one, base, paths)]
+    found = [
+        (rank, offer)
+        for one in files[:_MAX_TABLES]
+        for rank, whole in _of_table(opening, one, base, paths)
+        for offer in _of_one_folder(whole, one)
+    ]
     if opening.file is None:
         found += _of_folders(opening, {one.path for one in files}, names, base)
     yield from (offer for _, offer in sorted(found, key=lambda one: one[0]))
@@ -83,6 +97,17 @@ def of_tables(
             Reading(label=Labels(Listed(of_classes)), archives=base.archives),
             f"the classes are the names of {first_names([*of_classes], '')}, which list their images",
         )
+
+
+def _of_one_folder(offer: Offer, one: NamingFile) -> Iterator[Offer]:
+    """Yield an offer for each of a few folders that have images of the same names; the offer itself if there are none."""
+    folders = {parent_of(path) for found in one.named.values() if len(found.paths) > 1 for path in found.paths}
+    if not 1 < len(folders) <= _MAX_SHOWN:
+        yield offer
+        return
+    for folder in sorted(folders, key=lambda name: (is_beside(posixpath.basename(name)), name)):
+        others = [f"/{other}/" for other in sorted(folders) if other != folder]
+        yield Offer(ignoring(offer.reading, others), f"{offer.meaning}, only {printable(folder)}/", is_whole=True)
 
 
 def _of_table(
@@ -123,13 +148,15 @@ def _of_table(
         column = replace(origin, column=(title,))
         are_numbers = all(value.isdecimal() for value in values)
         if are_numbers and (len({*values}) > _FEW or title in recognised):
-            unlikely = oddness(values) if base.label is None else _FEW
+            unlikely = oddness(values) if base.label is None and not _may_divide(values) else _FEW
             yield offer(title, column, f"{where}, a number for regression", unlikely, kind="number")
         if not _may_divide(values):
             continue
         if are_numbers:
-            for path in files_of_names(opening):
-                yield offer(title, column, f"{where}; {printable(path)} names the numbers", oddness(values), names=path)
+            for path, first in itertools.product(files_of_names(opening), (None, 0, min(map(int, values)))):
+                if first is None or ending(path) == ".txt":
+                    what = f"{where}; {printable(path)} names the numbers{'' if first is None else f' from {first} on'}"
+                    yield offer(title, column, what, oddness(values), names=path, first=first)
         yield offer(title, column, where, oddness(values))
         if rest is not None and not names_of_folders.isdisjoint(values):
             rank, found = offer(title, replace(column, rest=rest), f"{where}, for all other images it is their folder")

@@ -175,7 +175,8 @@ def source_of(opening: Opening, found: FoundTables) -> Source:
 def open_tables(opening: Opening, tables: Sequence[NamingFile]) -> Source:
     """Open the tables that are the source: one, or several with the same columns for different images."""
     folder, options, first = opening.folder, opening.options, tables[0]
-    if options.image_column is None:
+    # Where several images have the name, another column may have their folder.
+    if options.image_column is None and all(len(found.paths) == 1 for found in first.found.values()):
         options = replace(options, image_column=first.titles[first.column])
     if not options.label_columns and len(first.others) == 1:
         options = replace(options, label_columns=(first.titles[first.others[0]],))
