@@ -4,7 +4,7 @@ Stored boxes are (ymin, xmin, ymax, xmax) as fractions of the upright image's he
 """
 
 import struct
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from shardkit.images.info import FIRST_TRANSPOSED, BadImage, ImageInfo, MaskInfo
@@ -120,7 +120,7 @@ def place_objects(
         width, height = upright_size(info)
     elif (width, height) == (0, 0):
         width = height = 1
-    elif not is_resized((width, height), info) or any(_has_pixels(one) for one in objects):
+    elif not is_resized((width, height), info) or any(has_pixels(one) for one in objects):
         orientation = annotated_orientation(width, height, info, "annotated size")
     slack = tuple(_SLACK / side for side in upright_size(info))
     placed, bad_boxes = [], []
@@ -143,7 +143,8 @@ def is_resized(annotated: tuple[int, int], info: ImageInfo) -> bool:
     return annotated not in (upright, stored) and _have_same_shape(annotated, upright) and upright == stored
 
 
-def _has_pixels(one: dict[str, Any]) -> bool:
+def has_pixels(one: Mapping[str, Any]) -> bool:
+    """Return whether an object has more in pixels than its box, so that it cannot follow a resized image."""
     return any(one.get(name) not in (None, "") for name in _OF_PIXELS)
 
 

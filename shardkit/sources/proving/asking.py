@@ -15,6 +15,7 @@ from shardkit.sources.engine.opening import open_reading
 from shardkit.sources.filtered_folder import FilteredFolder, IgnoreGlob
 from shardkit.sources.options import Opening
 from shardkit.sources.proving.evidence import Evidence
+from shardkit.sources.proving.image_contents import are_most_beyond
 from shardkit.sources.proving.offers import offers
 from shardkit.sources.proving.path_offers import Offer
 from shardkit.sources.readings.given import is_said_by, options_saying
@@ -31,11 +32,18 @@ def question(found: Evidence, opening: Opening, recognised: Reading, doubts: Seq
     how = how.partition("; note: ")[0]
     problem = f"{printable(opening.url)}: shardkit would read it as {how}, and asks first, because "
     problem += "; ".join(doubts[:_SHOWN])
-    others = offers(opening, recognised, found)
-    offered = [*_totals(opening, [Offer(recognised, AS_RECOGNISED), *others])]
-    error = UnclearError(problem, [*map(_change, offered)])
+    offered, remedy = [Offer(recognised, AS_RECOGNISED), *offers(opening, recognised, found)], ""
+    if are_most_beyond(found):  # only other numbers help
+        offered = [one for one in offered if _form(one.reading) != _form(recognised)]
+        remedy = "correct their numbers, which may be pixels instead of fractions, or another corner than expected"
+    offered = [*_totals(opening, offered)]
+    error = UnclearError(problem, [*map(_change, offered)], remedy="" if offered else remedy)
     error.readings = tuple(to_data(one.reading) for one in offered)
     return error
+
+
+def _form(reading: Reading) -> object:
+    return reading.boxes and reading.boxes.options
 
 
 def with_offers(error: RefusalError | RefusedDataError, opening: Opening) -> RefusalError | RefusedDataError:

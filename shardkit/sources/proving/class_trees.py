@@ -117,6 +117,8 @@ def _about_words(found: Evidence) -> Iterator[str]:
     if _divide_otherwise(found, texts):
         yield f"the names of files begin with {first_of(sorted(counts), 3)}, which divides them otherwise"
         return
+    if views_of(found.keys):  # which are doubted themselves
+        return
     for values in _fields(found):
         if all(map(_WORD.fullmatch, values)) and _divide_otherwise(found, values):
             yield f"the names of files have {first_of(sorted({*values}), 3)}, which divides them otherwise"

@@ -12,6 +12,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from shardkit.archives.mounted_folder import MountedFolder
+from shardkit.images.boxes import has_pixels
 from shardkit.sources.columns import ANNOTATED_HEIGHT, ANNOTATED_WIDTH, FEATURE_PREFIX, LISTING_SCHEMA, OBJECTS
 from shardkit.sources.engine.accounting import Accounting
 from shardkit.sources.filtered_folder import FilteredFolder
@@ -121,7 +122,7 @@ class Evidence:
         self.objects.update(objects.field("label_name").drop_null().to_pylist())
         for i in np.unique(rows)[: max(MAX_COMPARED - len(self.annotated) - len(self.in_pixels), 0)]:
             width, height = (examples[one.name][i].as_py() for one in (ANNOTATED_WIDTH, ANNOTATED_HEIGHT))
-            if width and height:
+            if width and height and not any(map(has_pixels, lists[i].as_py())):
                 self.annotated[examples["key"][i].as_py()] = width, height
             elif width is None:
                 self.in_pixels[examples["key"][i].as_py()] = [one["bbox"] for one in lists[i].as_py()]

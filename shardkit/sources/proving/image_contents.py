@@ -42,6 +42,12 @@ def num_beyond(found: Evidence) -> tuple[int, int]:
     return num, total
 
 
+def are_most_beyond(found: Evidence) -> bool:
+    """Return whether most boxes reach well beyond their images, so that their numbers mean something else."""
+    num, total = num_beyond(found)
+    return 2 * found.num_beyond > found.objects.total() or 2 * num > total
+
+
 def _headers(found: Evidence, values: Mapping[str, T]) -> Iterator[tuple[T, ImageInfo]]:
     """Yield the values of some examples, by their keys, with what the headers of their images say."""
     for key, value in values.items():

@@ -63,6 +63,12 @@ def boxes(header, cells, first=BOX):
     return FLAT | {"b.csv": table(first + header, *(f"img/{i}.png,1,1,5,5{cells}" for i in range(12)))}
 
 
+def sized(left):
+    """A box of five pixels in each of twelve images of eight, whose left side is where a function of a number says."""
+    rows = (f"img/{i}.png,{left(i)},1,5,5,cat" for i in range(12))
+    return FLAT | {"b.csv": table("image,xmin,ymin,width,height,class", *rows)}
+
+
 def voc(*folders):
     """Twelve images, and an XML file for each of them in each of some folders, as those of DIOR's two shapes."""
     xml = "<annotation><object><name>ship</name><bndbox>{}</bndbox></object></annotation>".format(
@@ -111,17 +117,18 @@ def coco_files(first, second):
     return FLAT | {f"annotations/{key}.json": coco([f"img/{i}" for i in some]) for key, some in files.items()}
 
 
-def zipped(files):
+def zipped(files, first=0):
+    """An archive of files; its pictures are those from the number `first` on."""
     out = io.BytesIO()
     with zipfile.ZipFile(out, "w") as archive:
-        for path, content in contents(files).items():
+        for path, content in contents(files, first).items():
             archive.writestr(path, content)
     return out.getvalue()
 
 
-def contents(files):
+def contents(files, first=0):
     """The files, with a picture of its own for each None."""
-    return {path: picture(i) if content is None else content for i, (path, content) in enumerate(files.items())}
+    return {path: picture(i) if content is None else content for i, (path, content) in enumerate(files.items(), first)}
 
 
 def in_words(first, second):
@@ -143,17 +150,17 @@ NO_NUMBERS = "its lines have no numbers; classes='SOURCE/classes.txt' takes them
 LIBERTIES = {
     "archives": (
         "some files lie in archives and others beside them",
-        PETS | {"fox.zip": zipped(images("fox"))},
-        {f"{name}.zip": zipped(images(name)) for name in ("cat", "fox")},
+        PETS | {"fox.zip": zipped(images("fox"), 8)},
+        {f"{name}.zip": zipped(images(name), 4 * i) for i, name in enumerate(("cat", "fox"))},
     ),
     "archives of another name": (
         "some files lie in archives and others beside them",
-        PETS | {"more.zip": zipped({f"fox/{n}.png": None for n in range(3)})},
+        PETS | {"more.zip": zipped({f"fox/{n}.png": None for n in range(3)}, 8)},
         PETS | {"pets.zip": zipped(PETS)},
     ),
     "an archive in the only folder": (
         "some files lie in archives and others beside them",
-        images("pets/cat", "pets/dog") | {"pets/more.zip": zipped({f"fox/{n}.png": None for n in range(3)})},
+        images("pets/cat", "pets/dog") | {"pets/more.zip": zipped({f"fox/{n}.png": None for n in range(3)}, 8)},
         images("pets/cat", "pets/dog") | {"pets.zip": zipped(images("cat", "dog"))},
     ),
     "labels in an archive": (
@@ -377,12 +384,32 @@ TREES = {
     "a selection of all classes": (
         "the files of zuschauen are copies of those of other classes",
         NUMBERED | {f"zuschauen/{n}.png": picture(n) for n in (0, 4)},
+        NUMBERED | {f"zuschauen/{n}.png": picture(n) for n in (9, 10)},
+    ),
+    "one picture in two classes": (
+        "cat/0.png and zuschauen/0.png are one picture",
         NUMBERED | {f"zuschauen/{n}.png": picture(n) for n in (0, 9)},
+        NUMBERED | {f"zuschauen/{n}.png": picture(n + 9) for n in (0, 9)},
+    ),
+    "one picture in two splits": (
+        "test/dog/9.png and train/dog/4.png are one picture",
+        SPLIT_PETS | {"test/dog/9.png": picture(99), "train/dog/4.png": picture(99)},
+        SPLIT_PETS | {"train/dog/9.png": picture(99), "train/dog/4.png": picture(99)},
+    ),
+    "all classes once more": (
+        "the files of all are copies of those of other classes; all is called like images without a class",
+        NUMBERED | {f"all/{n}.png": picture(n) for n in range(8)},
+        NUMBERED | {f"owl/{n}.png": picture(n + 8) for n in range(8)},
+    ),
+    "words in the middle of names": (
+        "the names of files have left, right, which divides them otherwise",
+        in_words("p_left", "p_right"),
+        in_words("p_left", "p_left"),
     ),
     "views of one thing": (
         "the files of one name that end with _nir, _rgb may be of one thing",
         images("cat", "dog", name="{}_nir.png") | images("cat", "dog", name="{}_rgb.png"),
-        images("cat", "dog", name="{}_nir.png") | images("cat", "dog", name="1{}_rgb.png"),
+        images("cat", name="{}_nir.png") | images("dog", name="{}_rgb.png"),
     ),
     "two folders of one split": (
         "train, train_new would be one split",
@@ -595,6 +622,11 @@ OBJECTS = {
         VOC,
     ),
     "beyond their images": ("6 of 24 boxes reach beyond their images", yolo(0.75), yolo(0.5)),
+    "in pixels beyond their images": (
+        "2 of the first 8 boxes reach beyond their images: they may not be what their columns say",
+        sized(lambda i: 1 if i % 3 else 6),
+        sized(lambda _: 1),
+    ),
     "called like no class": (
         "?, ignore are called like objects without a class",
         of_animals(["cat", "?", "ignore"] * 4),
@@ -608,7 +640,7 @@ OBJECTS = {
     "half of them without a box": (
         "6 of 12 images have a record without objects; remove the records of those that nobody has looked at yet",
         FLAT | {"boxes.json": coco([f"img/{i}" for i in range(12)], num_boxes=6)},
-        FLAT | {"boxes.json": coco([f"img/{i}" for i in range(12)], num_boxes=8)},
+        FLAT | {"boxes.json": coco([f"img/{i}" for i in range(12)], num_boxes=10)},
     ),
     "more than half of them without a box": (
         "7 of 12 images have a record without objects; remove the records of those that nobody has looked at yet",
@@ -665,6 +697,21 @@ def test_the_first_reading_that_is_offered_is_the_one_that_was_recognised(odd, t
     monkeypatch.setattr("shardkit.sources.opening.refuse_doubtful", lambda *_: None)
     recognised = listed(open_source(source))
     assert facts(stated) == facts(recognised)
+
+
+@pytest.mark.parametrize(
+    ("files", "said"),
+    [
+        (sized(lambda _: 6), '"form": "centre"'),
+        (yolo(7.5) | {f"labels/{i}.txt": "1 6 6 4 4\n" for i in range(12)}, "correct their numbers, which may be pixels"),
+    ],
+    ids=["a table", "YOLO"],
+)
+def test_boxes_most_of_which_are_beyond_their_images_are_not_offered_as_they_are(files, said, tmp_path):
+    with pytest.raises(UnclearError) as raised:
+        open_source(str(write_tree(tmp_path, contents(files))))
+    assert said in str(raised.value)
+    assert "as it was recognised" not in str(raised.value)
 
 
 def facts(found):
