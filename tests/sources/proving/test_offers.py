@@ -30,6 +30,15 @@ def of_via(number, kind, quality):
     return {"filename": f"{number}.png", "size": 1, "regions": [region], "file_attributes": {}}
 
 
+CLASSES = in_folders("cat", "dog")
+
+
+def of_coco(count):
+    images = [{"id": n, "file_name": f"img/{n}.png", "width": 8, "height": 8} for n in range(count)]
+    boxes = [{"id": n, "image_id": n, "category_id": 1, "bbox": [1, 1, 4, 4]} for n in range(count)]
+    return {"images": images, "annotations": boxes, "categories": [{"id": 1, "name": "cat"}]}
+
+
 # name: files, the meaning of a command, the classes of its dataset, and the number of its examples
 OFFERED = {
     "one class in two writings": (
@@ -184,6 +193,57 @@ OFFERED = {
         "the label is column 'stuff' of t.csv",
         ["cat", "dog"],
         8,
+    ),
+    "a folder with a copy of all": (
+        CLASSES | {f"all/{path.replace('/', '_')}": data for path, data in CLASSES.items()},
+        "without all/",
+        ["cat", "dog"],
+        8,
+    ),
+    "two views of each thing": (
+        pictures(*(f"{name}/{n}_{view}.png" for name in ("cat", "dog") for n in range(6) for view in ("nir", "rgb"))),
+        "only files that end with _rgb",
+        ["cat", "dog"],
+        12,
+    ),
+    "a picture of the same name in most folders": (
+        pictures(*(f"{name}/{name}{n}.png" for name in ("cat", "dog", "owl", "yak") for n in range(6)))
+        | {f"{name}/map.png": picture(99, width=4, height=4) for name in ("cat", "dog", "owl", "yak")},
+        "without map.png",
+        ["cat", "dog", "owl", "yak"],
+        24,
+    ),
+    "splits in a language that nobody taught it": (
+        in_folders("lernen/cat", "lernen/dog", count=8) | in_folders("schauen/cat", "schauen/dog", count=2),
+        "lernen/ is train, schauen/ is test",
+        ["cat", "dog"],
+        20,
+    ),
+    "splits in the first word of names": (
+        pictures(*(f"{name}/{split}_{n}.png" for name in ("cat", "dog") for split in ("train", "test") for n in "1234")),
+        "the split is in the file name: test, train",
+        ["cat", "dog"],
+        16,
+    ),
+    "a table whose names are in two folders": (
+        in_folders("left", "right", count=8)
+        | {"t.csv": "image,label\n" + "".join(f"{n}.png,{('cat', 'dog')[n % 2]}\n" for n in range(8))},
+        "only left/",
+        ["cat", "dog"],
+        8,
+    ),
+    "results beside the classes": (
+        in_folders("cat", "dog", count=8) | in_folders("predictions", count=3),
+        "without predictions/",
+        ["cat", "dog"],
+        16,
+    ),
+    "images without objects beside those of COCO": (
+        pictures(*(f"{folder}/{n}.png" for folder in ("img", "empty") for n in range(8)))
+        | {"instances.json": json.dumps(of_coco(8))},
+        "images without annotation have no objects",
+        ["cat"],
+        16,
     ),
 }
 
