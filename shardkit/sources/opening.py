@@ -22,7 +22,7 @@ from shardkit.sources.filtered_folder import FilteredFolder, IgnoreGlob
 from shardkit.sources.left_out import IgnoringSource, WithoutRepeatedBoxes
 from shardkit.sources.listing import Source, below
 from shardkit.sources.options import Opening, SourceOptions
-from shardkit.sources.proving.asking import question, with_offers
+from shardkit.sources.proving.asking import question, rival_readings, with_offers
 from shardkit.sources.proving.evidence import Evidence
 from shardkit.sources.proving.proof import doubts
 from shardkit.sources.recognising.accounting import accounted
@@ -101,28 +101,40 @@ def _recognised(
     """Return the source that is recognised and proved, and the globs that hide what is left out of it."""
     options = opening.options
     is_one = len(sources) == 1 and not sources[0].split
+    open_with = partial(_open_one, unpacker)
     try:
         with os_errors_as("read the source", opening.folder.url):
-            if is_one:
-                source, left_out = _open_without_others(opening, globs, partial(_open_one, unpacker))
-            else:
+            if not is_one:
                 tree = mount_sources(sources, unpacker, opening.output)
                 opening = replace(opening, folder=tree, options=replace(options, also=()))
-                source, left_out = _open_without_others(opening, globs, partial(_open_several, sources, tree))
+                open_with = partial(_open_several, sources, tree)
+            source, left_out = _open_without_others(opening, globs, open_with)
     except (RefusalError, RefusedDataError) as error:
         if is_unasked(options):
             raise with_offers(error, _of_file(opening) if is_one else opening) from error
         raise
-    asked = opening
-    if isinstance(found := innermost(source), ReadingSource):
-        # SOURCE may be a file in the folder that its paths start at.
-        is_file = opening.folder.url.startswith(f"{found.tree.url.rstrip('/')}/")
-        top = found.tree if is_file else _top(found.tree, opening.folder)
-        asked = replace(opening, folder=top, paths=(below(top, opening.folder.url),) if is_file else ())
-        source = from_top(source, top, archive_names(top), is_one=is_one)
+    source, asked = _of_top(source, opening, is_one=is_one)
+
+    def without(more: Sequence[str]) -> tuple[Source, tuple[str, ...]]:
+        """Return the source as it is recognised without more files, and all globs that hide what is not read."""
+        hiding = (*globs, *map(IgnoreGlob, more))
+        other, also = _open_without_others(opening, hiding, open_with)
+        return _of_top(other, opening, is_one=is_one)[0], tuple(one.text for one in (*hiding, *also))
+
     if is_unasked(options):
-        refuse_doubtful(source, asked, globs, left_out)
+        refuse_doubtful(source, asked, globs, left_out, without)
     return source, left_out
+
+
+def _of_top(source: Source, opening: Opening, *, is_one: bool) -> tuple[Source, Opening]:
+    """Return a source with its reading as one of SOURCE, and the opening of the folder that its paths start at."""
+    if not isinstance(found := innermost(source), ReadingSource):
+        return source, opening
+    # SOURCE may be a file in the folder that its paths start at.
+    is_file = opening.folder.url.startswith(f"{found.tree.url.rstrip('/')}/")
+    top = found.tree if is_file else _top(found.tree, opening.folder)
+    of_top = replace(opening, folder=top, paths=(below(top, opening.folder.url),) if is_file else ())
+    return from_top(source, top, archive_names(top), is_one=is_one), of_top
 
 
 def _of_file(opening: Opening) -> Opening:
@@ -140,9 +152,13 @@ def is_unasked(options: SourceOptions) -> bool:
 
 
 def refuse_doubtful(
-    source: Source, opening: Opening, globs: tuple[IgnoreGlob, ...], left_out: tuple[IgnoreGlob, ...]
+    source: Source,
+    opening: Opening,
+    globs: tuple[IgnoreGlob, ...],
+    left_out: tuple[IgnoreGlob, ...],
+    without: Callable[[Sequence[str]], tuple[Source, tuple[str, ...]]],
 ) -> None:
-    """Ask the user if the reading that was recognised is not proved."""
+    """Ask the user if the reading that was recognised is not proved; `without` recognises one without some files."""
     reading = source.reading
     if reading is None:
         return
@@ -150,7 +166,8 @@ def refuse_doubtful(
     evidence = Evidence.of(source, reading, seen)
     if found := [*doubts(evidence, tuple(one.text for one in left_out))]:
         hidden = tuple(one.text for one in (*globs, *left_out))
-        raise question(evidence, opening, replace(reading, ignore=hidden), found)
+        rivals = rival_readings(reading, without)
+        raise question(evidence, opening, replace(reading, ignore=hidden), found, rivals)
 
 
 def _open_without_others(

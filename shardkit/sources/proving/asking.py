@@ -3,7 +3,7 @@
 import contextlib
 import json
 import posixpath
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 
 from shardkit.errors import ShardkitError
@@ -13,6 +13,7 @@ from shardkit.refusals import AS_RECOGNISED, RefusalError, RefusedDataError, Unc
 from shardkit.sources.engine.accounting import Accounting, unexplained
 from shardkit.sources.engine.opening import open_reading
 from shardkit.sources.filtered_folder import FilteredFolder, IgnoreGlob
+from shardkit.sources.listing import Source
 from shardkit.sources.options import Opening
 from shardkit.sources.proving.evidence import Evidence
 from shardkit.sources.proving.image_contents import are_most_beyond
@@ -20,19 +21,19 @@ from shardkit.sources.proving.offers import offers
 from shardkit.sources.proving.path_offers import Offer
 from shardkit.sources.readings.given import is_said_by, options_saying
 from shardkit.sources.readings.text import to_data
-from shardkit.sources.readings.values import Reading, files_of
+from shardkit.sources.readings.values import Annotation, Labels, Reading, files_of
 from shardkit.sources.walking import join, parent_of
 
 _SHOWN = 3  # doubts
 
 
-def question(found: Evidence, opening: Opening, recognised: Reading, doubts: Sequence[str]) -> UnclearError:
+def question(
+    found: Evidence, opening: Opening, recognised: Reading, doubts: Sequence[str], rivals: Iterable[Offer] = ()
+) -> UnclearError:
     """Return the question about a source, with its archives as folders, that was recognised; the doubts say why."""
-    _, _, how = found.source.describe().partition(": read as ")
-    how = how.partition("; note: ")[0]
-    problem = f"{printable(opening.url)}: shardkit would read it as {how}, and asks first, because "
+    problem = f"{printable(opening.url)}: shardkit would read it as {_how(found.source)}, and asks first, because "
     problem += "; ".join(doubts[:_SHOWN])
-    offered, remedy = [Offer(recognised, AS_RECOGNISED), *offers(opening, recognised, found)], ""
+    offered, remedy = [Offer(recognised, AS_RECOGNISED), *offers(opening, recognised, found), *rivals], ""
     if are_most_beyond(found):  # only other numbers help
         offered = [one for one in offered if _form(one.reading) != _form(recognised)]
         remedy = "correct their numbers, which may be pixels instead of fractions, or another corner than expected"
@@ -40,6 +41,23 @@ def question(found: Evidence, opening: Opening, recognised: Reading, doubts: Seq
     error = UnclearError(problem, [*map(_change, offered)], remedy="" if offered else remedy)
     error.readings = tuple(to_data(one.reading) for one in offered)
     return error
+
+
+def rival_readings(
+    reading: Reading, without: Callable[[Sequence[str]], tuple[Source, tuple[str, ...]]]
+) -> Iterator[Offer]:
+    """Yield what is recognised without the files that a reading is from: other boxes, tables, masks or names."""
+    facts = [origin for name, origin in reading.facts() if name not in {"split", "group"}]
+    names = [one.names for one in (reading.label, *facts) if isinstance(one, Labels | Annotation)]
+    for files in dict.fromkeys((*map(files_of, facts), *((name,) for name in names))):
+        with contextlib.suppress(ShardkitError):
+            other, hidden = without([f"/{path}" for path in files if path])
+            if other.reading is not None:
+                yield Offer(replace(other.reading, ignore=hidden), f"read as {_how(other)}")
+
+
+def _how(source: Source) -> str:
+    return source.describe().partition(": read as ")[2].partition("; note: ")[0]
 
 
 def _form(reading: Reading) -> object:

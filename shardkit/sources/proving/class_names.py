@@ -29,6 +29,7 @@ _NUMBERED = re.compile(r"^[0-9]+[ _.-]+[^\W\d_]|\([0-9]+\)$")  # 04_transistor, 
 _NO_CLASS = "called like images without a class"
 _FEW_OBJECTS = 10  # one in so many is no accident
 _FEW_EMPTY = 5  # one in so many images without an object may be work that is not done
+_MIN_EMPTY = 3
 _NO_OBJECT = re.compile(
     r"[^\w\s]+|ignored?|(?:don.?t|do not)[ _]?care|unknown|unsure|uncertain|unlabell?ed|todo|tbd", re.IGNORECASE
 )
@@ -86,7 +87,8 @@ def doubts_about_objects(found: Evidence) -> Iterator[str]:
         yield "most classes have one object"
     # An empty file of an image is there on purpose; a list of all images also has those that nobody has looked at.
     boxes, num = found.reading.boxes, found.num_empty
-    if boxes is not None and boxes.format in FORMATS and _FEW_EMPTY * num >= len(found.keys):
+    are_many = num >= _MIN_EMPTY and _FEW_EMPTY * num >= len(found.keys)
+    if boxes is not None and boxes.format in FORMATS and are_many:
         yield (
             f"{num:,} of {len(found.keys):,} images have a record without objects; remove the records of those that "
             "nobody has looked at yet"

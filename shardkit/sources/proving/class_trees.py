@@ -140,7 +140,7 @@ def _fields(found: Evidence) -> Iterator[list[str]]:
     names = [key.rpartition("/")[2] for key in found.keys]
     form = form_of(names)
     for field in form.repeating_fields([*filter(form.fits, names)]) if form is not None else ():
-        yield [match[1] if (match := re.search(field.pattern, name)) else "" for name in names]
+        yield [match[1].lower() if (match := re.search(field.pattern, name)) else "" for name in names]
 
 
 def _about_other_classes(found: Evidence) -> Iterator[str]:

@@ -93,9 +93,11 @@ def _of_policies(reading: Reading, found: Evidence) -> Iterator[Offer]:
     """Yield what images without annotation may be: some of those beside annotated ones, or in other folders."""
     if found.rejected[NO_LABEL]:
         yield Offer(replace(reading, without_annotation="ignore"), "without the images that have no annotation")
-    if found.rejected[NO_LABEL] or any(phrase.endswith("no annotation names") for phrase in found.skipped):
+        negative = replace(reading, without_annotation="negative")
+        yield Offer(negative, "images without annotation have no objects")
+    if any(phrase.endswith("no annotation names") for phrase in found.skipped):
         of_all = replace(reading, images=replace(reading.images, unnamed="reject"), without_annotation="negative")
-        yield Offer(of_all, "images without annotation have no objects")
+        yield Offer(of_all, "images without annotation have no objects, nor have those in other folders")
 
 
 def _without_classes(reading: Reading, names: Sequence[str]) -> Offer:
@@ -170,7 +172,8 @@ def _globs_of_made(paths: Sequence[str]) -> list[str]:
     """Return globs of files that are called like sheets of images or copies, or alike in most folders; none if many."""
     folders = {parent_of(path) for path in paths}
     counts = Counter(map(posixpath.basename, paths))
-    alike = {name for name, num in counts.items() if num > _MAX_SHOWN and 2 * num >= len(folders)}
+    often = {name for name, num in counts.items() if num > _MAX_SHOWN and 2 * num >= len(folders)}
+    alike = {name for name in often if not any(map(str.isdigit, name))}  # numbers may start again in each folder
     globs = {glob.escape(name) for name in alike} if len(alike) * 2 < len(counts) else set[str]()
     for path in paths:
         stem, end = posixpath.splitext(posixpath.basename(path))

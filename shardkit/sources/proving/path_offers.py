@@ -16,6 +16,7 @@ from shardkit.sources.readings.values import (
     PathRegex,
     Reading,
 )
+from shardkit.sources.recognising.folders.masks.pairs import SAYS_MASKS
 from shardkit.sources.recognising.folders.name_fields import form_of, guess_pattern
 from shardkit.sources.recognising.folders.split_folders import are_splits, is_of_project, mentioned_split
 from shardkit.sources.walking import parent_of
@@ -130,7 +131,8 @@ def of_levels(paths: list[str], base: Reading) -> Iterator[Offer]:
 
 def is_beside(name: str) -> bool:
     """Return whether a folder is called like masks, results or what nobody wants to learn from."""
-    return is_of_project(name) or is_unsaid(name) or not (DRAWN | _RESULTS).isdisjoint(words_of(name))
+    words = DRAWN | _RESULTS
+    return bool(SAYS_MASKS.search(name)) or is_of_project(name) or is_unsaid(name) or not words.isdisjoint(words_of(name))
 
 
 def _loose(parts: Sequence[Sequence[str]]) -> int | None:

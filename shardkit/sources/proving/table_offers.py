@@ -121,12 +121,14 @@ def _of_table(
 
     def offer(title: str, column: Column, where: str, unlikely: int = 0, **label: Any) -> tuple[tuple[int, ...], Offer]:
         reading = Reading(Images(unnamed="ignore"), Labels(column, **label), split, archives=base.archives)
-        return (_rank(title), unlikely, next(numbers)), Offer(reading, f"the label is column {title!r} of {where}")
+        what = f"the label is column {title!r} of {where}"
+        return (_rank(title), unlikely, next(numbers)), Offer(reading, what, is_whole=num_named >= num_plain)
 
-    where = printable(one.path)
+    where, num_named = printable(one.path), len({*one.named}) if one.is_whole else 0
+    num_plain = sum(not any(map(is_beside, path.split("/")[:-1])) for path in paths)  # beside them may be masks of them
     known = base.label.origin if base.label else None
     recognised = known.column if isinstance(known, Column) and one.path in known.files else ()
-    is_of_all = opening.file is not None or (one.is_whole and len({*one.named}) >= len(paths))
+    is_of_all = opening.file is not None or num_named >= len(paths)
     rest = None if is_of_all else _folder_of_classes(base)
     parts = [path.split("/")[:-1] for path in paths] if rest is not None else []
     names_of_folders, folders = {name for some in parts for name in some}, split_level(levels(parts))

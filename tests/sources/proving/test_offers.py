@@ -241,7 +241,7 @@ OFFERED = {
     "images without objects beside those of COCO": (
         pictures(*(f"{folder}/{n}.png" for folder in ("img", "empty") for n in range(8)))
         | {"instances.json": json.dumps(of_coco(8))},
-        "images without annotation have no objects",
+        "images without annotation have no objects, nor have those in other folders",
         ["cat"],
         16,
     ),
