@@ -1,6 +1,7 @@
 """Open SOURCE: choose the layout that reads it."""
 
 import contextlib
+import posixpath
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
@@ -111,7 +112,7 @@ def _recognised(
             source, left_out = _open_without_others(opening, globs, open_with)
     except (RefusalError, RefusedDataError) as error:
         if is_unasked(options):
-            raise with_offers(error, _of_file(opening) if is_one else opening) from error
+            raise with_offers(error, _unpacked(_of_file(opening), unpacker) if is_one else opening) from error
         raise
     source, asked = _of_top(source, opening, is_one=is_one)
 
@@ -139,10 +140,25 @@ def _of_top(source: Source, opening: Opening, *, is_one: bool) -> tuple[Source, 
 
 def _of_file(opening: Opening) -> Opening:
     """Return the opening of a file that is SOURCE as one in its folder; that of a folder or archive as it is."""
-    entry, (above, _, name) = opening.folder.stat(""), opening.url.rstrip("/").rpartition("/")
+    entry, name = opening.folder.stat(""), posixpath.basename(opening.url.rstrip("/"))
     if entry is None or entry.is_folder or is_archive(name):
         return opening
-    return replace(opening, folder=open_folder(above or ("/" if opening.url.startswith("/") else ".")), paths=(name,))
+    return replace(opening, folder=_folder_of(opening.folder), paths=(name,))
+
+
+def _folder_of(file: Folder) -> Folder:
+    """Return the folder that a file, which was opened as a folder, is in."""
+    return open_folder(file.url.rstrip("/").rpartition("/")[0] or "/")
+
+
+def _unpacked(opening: Opening, unpacker: Unpacker) -> Opening:
+    """Return the opening of a folder or archive with all archives as folders, if they can be read."""
+    entry, tree = opening.folder.stat(""), opening.folder
+    with contextlib.suppress(DataError):
+        if entry is not None and not entry.is_folder:
+            tree = unpacker.open(_folder_of(tree), posixpath.basename(opening.url))
+        return replace(opening, folder=with_archives(tree, unpacker))
+    return opening
 
 
 def is_unasked(options: SourceOptions) -> bool:
@@ -224,7 +240,7 @@ def _open_one(unpacker: Unpacker, opening: Opening, globs: tuple[IgnoreGlob, ...
         return NotedSource(source.folder, source, f"; with what is in {unpacked_names(tree)}")
     name = url.rstrip("/").rpartition("/")[2]
     of_file = _of_file(opening)
-    parent = of_file.folder if of_file.paths else open_folder(url.rstrip("/").rpartition("/")[0] or "/")
+    parent = of_file.folder if of_file.paths else _folder_of(folder)
     is_shard = layout != "unlabelled" and is_tar(name) and (layout == "webdataset" or holds_samples(parent, name))
     if is_archive(name) and layout != "webdataset" and not is_shard:
         whole = with_archives(unpacker.open(parent, name), unpacker)

@@ -10,7 +10,7 @@ from shardkit.sources.options import SourceOptions
 from shardkit.sources.readings.given import given_reading
 from shardkit.sources.recognising.wrapped_source import innermost
 from shardkit.storage import LocalFolder, open_folder
-from shardkit.testing import picture, read_source, write_archive, write_tree
+from shardkit.testing import listed, picture, read_source, write_archive, write_tree
 
 
 @pytest.mark.parametrize(
@@ -92,7 +92,6 @@ def test_classes_with_such_names_or_files_are_still_class_folders(paths, tmp_pat
 
 SHOW_READINGS = """
 import json, sys
-from shardkit.refusals import UnclearError
 from shardkit.sources.opening import open_source
 from shardkit.sources.readings.text import to_data
 for url in sys.argv[1:]:
@@ -133,3 +132,17 @@ def test_a_column_of_tables_that_a_glob_names_is_not_left_out(tmp_path):
     reading = given_reading({"label": "csv/*.csv:dx"})
     said = open_source(str(tmp_path), SourceOptions(reading=reading)).describe()
     assert said.endswith("the image from column 'file'; the class from column 'dx'")
+
+
+TABLE = "image,label\n" + "".join(f"{name}/{n}.jpg,{name}\n" for name in ("cat", "dog") for n in range(2))
+
+
+@pytest.mark.parametrize("name", ["pets", "pets.zip", "pets.tar", "pets.tar.gz", "labels.csv"])
+def test_a_source_in_the_current_folder_may_be_given_by_its_name(name, tmp_path, monkeypatch):
+    files = {f"{label}/{n}.jpg": picture(2 * n + of) for of, label in enumerate(("cat", "dog")) for n in range(2)}
+    if name == "labels.csv":
+        write_tree(tmp_path, files | {name: TABLE})
+    else:
+        (write_archive if "." in name else write_tree)(tmp_path / name, files)
+    monkeypatch.chdir(tmp_path)
+    assert len(listed(open_source(name, work=open_folder(f"{tmp_path}/work"))).good) == 4

@@ -1,7 +1,7 @@
 """Read files that name classes: by their numbers, or by the pixels of masks.
 
 0 cat / cat 0 / cat            a name a line, with or without its number
-{"0": "cat"} / {"cat": 0}      the same in JSON
+{"0": "cat"} / {"cat": 0} / ["cat"]    the same in JSON
 label_colors.txt    64 128 64<tab>Animal               CamVid; class numbers are those of the lines, from 0
 class_dict.csv      name,r,g,b / Animal,64,128,64      Kaggle's copies of CamVid, DeepGlobe and others
 labelmap.txt        Animal:64,128,64::                 CVAT's export of masks
@@ -84,11 +84,13 @@ def _distinct(names: list[str]) -> tuple[str, ...]:
 
 
 def names_in_json(folder: Folder, path: str) -> tuple[str, ...]:
-    """Return the names in ``{"0": "cat", …}`` or ``{"cat": 0, …}``; () for another file."""
+    """Return the names in ``{"0": "cat", …}``, ``{"cat": 0, …}`` or ``["cat", …]``; () for another file."""
     try:
         content = json.loads(read_sample(folder, path, _MAX_BYTES) or b"")
     except (ValueError, RecursionError):
         return ()
+    if isinstance(content, list):
+        content = {str(number): name for number, name in enumerate(content)}
     pairs = content.items() if isinstance(content, dict) else ()
     found = {}
     for key, value in pairs:

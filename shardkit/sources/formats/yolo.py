@@ -8,7 +8,7 @@ Classes are named by data.yaml, which also has the paths of each split's images,
 
 import posixpath
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
@@ -64,9 +64,6 @@ def read_yaml(folder: Folder, path: str) -> YoloData:
         msg = f"{url}: this is not a data.yaml of YOLO: expected a mapping with `names` and `train`"
         raise DataError(msg)
     entries = [(split, entry) for key, split in _SPLITS.items() for entry in _texts(loaded.get(key))]
-    if not entries:
-        msg = f"{url}: it names no images: `train`, `val` and `test` are missing; add the folders of images"
-        raise DataError(msg)
     base = loaded.get("path")
     return YoloData(
         _names(loaded.get("names"), url),
@@ -142,7 +139,7 @@ def read_class_file(folder: Folder, path: str) -> tuple[Mapping[int, str], int]:
     return dict(names_in(folder, path)), 0
 
 
-def class_files_in(folder: Folder, places: Iterator[str]) -> Iterator[str]:
+def class_files_in(folder: Folder, places: Iterable[str]) -> Iterator[str]:
     """Yield the usual files of class names in some folders."""
     for place in dict.fromkeys(places):
         for name in (*YAMLS, *CLASS_LISTS):

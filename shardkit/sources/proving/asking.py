@@ -49,9 +49,9 @@ def rival_readings(
     """Yield what is recognised without the files that a reading is from: other boxes, tables, masks or names."""
     facts = [origin for name, origin in reading.facts() if name not in {"split", "group"}]
     names = [one.names for one in (reading.label, *facts) if isinstance(one, Labels | Annotation)]
-    for files in dict.fromkeys((*map(files_of, facts), *((name,) for name in names))):
+    for files in dict.fromkeys(filter(any, (*map(files_of, facts), *zip(names)))):
         with contextlib.suppress(ShardkitError):
-            other, hidden = without([f"/{path}" for path in files if path])
+            other, hidden = without([f"/{path}" for path in files])
             if other.reading is not None:
                 yield Offer(replace(other.reading, ignore=hidden), f"read as {_how(other)}")
 

@@ -42,6 +42,7 @@ from shardkit.sources.readings.values import (
     PathRegex,
     Reading,
 )
+from shardkit.sources.recognising.archives_in_folders import archive_names
 from shardkit.sources.recognising.claims.image_names import ImageNames
 from shardkit.sources.recognising.detection.of_many_images import other_fields
 from shardkit.sources.recognising.folders.folder_names import original_of, parts_of_data, without_parts
@@ -64,7 +65,7 @@ def offers(
         )
         if is_image(entry.name)
     ]
-    base = recognised or Reading()
+    base = recognised or Reading(archives=tuple(f"/{path}" for path in archive_names(opening.folder)))
     names = ImageNames(opening.folder, opening.excluded)
     files = tables_that_name(opening, names)
     lists = lists_of_splits(files)

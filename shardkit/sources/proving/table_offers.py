@@ -138,7 +138,7 @@ def _of_table(
         if title and i != one.column and {str(row[i]) for row in one.rows} <= _MARKS | _UNCERTAIN
     ]
     chosen = tuple(title for title in marks if not is_other(title))
-    if len(chosen) > 1 and (len(chosen) < len(marks) or base.label is None):
+    if len(chosen) > 1 and {*chosen} != {*recognised}:
         marked = {str(row[titles.index(title)]) for title in chosen for row in one.rows}
         for minus_one, what in _MINUS_ONE.items() if marked & _UNCERTAIN else ((None, ""),):
             more = f"{where}, and {len(chosen) - 1} more{what}"

@@ -7,8 +7,10 @@ import pytest
 
 from shardkit import read_manifest
 from shardkit.refusals import UnclearError
+from shardkit.sources import SourceOptions
 from shardkit.sources.opening import open_source
-from shardkit.testing import picture, write_archive, write_tree
+from shardkit.sources.readings.given import given_reading
+from shardkit.testing import listed, picture, write_archive, write_tree
 
 from ...cli.calling import call
 
@@ -65,3 +67,16 @@ def test_the_readings_of_a_question_are_tried_on_an_archive_that_is_unpacked_onc
     assert (asked.exit_code, len(commands_of(asked.stderr))) == (2, 2)
     assert unpacked == ["source.tar.gz"] * 2  # for the call, and for all of its readings
     assert not (tmp_path / "out").exists()
+
+
+def test_a_table_whose_label_has_no_usual_name_is_offered_with_its_archive(tmp_path):
+    images = {f"H{n}.jpg": picture(n) for n in range(24)}
+    write_archive(tmp_path / "kuvat.zip", images)
+    names = ("Usnea", "Cladonia")
+    table = "kuva;suku;kunta\n" + "".join(f"H{n}.jpg;{names[n % 2]};{'AB'[n // 2 % 2]}\n" for n in range(24))
+    (tmp_path / "naytteet.csv").write_text(table)
+    with pytest.raises(UnclearError) as raised:
+        open_source(str(tmp_path))
+    reading = given_reading({"reading": raised.value.readings[0]})
+    found = listed(open_source(str(tmp_path), SourceOptions(reading=reading)))
+    assert {row["label_name"] for row in found.good} == {*names}

@@ -21,12 +21,12 @@ from shardkit.naming import first_of, printable, relative_path_problem, split_of
 from shardkit.options.call import Change
 from shardkit.options.forms import ClassesOfFile
 from shardkit.options.words import named
-from shardkit.refusals import RefusalError
+from shardkit.refusals import RefusalError, RefusedDataError
 from shardkit.sources.engine.file_groups import matching_files
 from shardkit.sources.engine.image_places import find_paths
 from shardkit.sources.engine.paths import PathRule, path_parts
 from shardkit.sources.formats.class_names import read_fields
-from shardkit.sources.formats.yolo import CLASS_LISTS, YAMLS, YOLO, names_in, read_yaml
+from shardkit.sources.formats.yolo import CLASS_LISTS, YAMLS, YOLO, class_files_in, read_class_file, read_yaml
 from shardkit.sources.listing import Source
 from shardkit.sources.name_index import written_path
 from shardkit.sources.options import Opening, SourceOptions
@@ -122,6 +122,9 @@ def _find_yaml(folder: Folder) -> str | None:
 
 def _of_yaml(folder: Folder, root: Folder, yaml_path: str, *, is_root: bool) -> _Found:
     data = read_yaml(folder, yaml_path)
+    if not data.entries:
+        msg = f"{folder.url}/{yaml_path}: it names no images: `train`, `val` and `test` are missing; add the folders of "
+        raise DataError(f"{msg}images")
 
     def exists(path: str) -> bool:
         return file_or_folder(root, path) is not None
@@ -237,19 +240,26 @@ def _of_folders(folder: Folder, options: SourceOptions) -> _Found:
         if place in outer
     ]
     bases = list(dict.fromkeys(["", *map(parent_of, places.values()), *map(parent_of, places), *places]))
-    named_by = {
-        path: names_in(folder, path)
-        for path in (join(base, name) for base in bases for name in CLASS_LISTS)
-        if file_or_folder(folder, path) is not None
-    }
+    named_by = {path: [*read_class_file(folder, path)[0].items()] for path in _class_files(folder, bases)}
     if not named_by:
         return _Found("", files, classes=_given_names(folder, bases, options))
     path = max(named_by, key=lambda one: len(named_by[one]))  # the first of equal ones
     for other, names in named_by.items():
         if names != named_by[path][: len(names)]:
-            msg = f"{folder.url}: {printable(other)} and {printable(path)} name different classes"
-            raise DataError(f"{msg}; make them agree, or remove the wrong one")
+            problem = f"{folder.url}: {printable(other)} and {printable(path)} name different classes"
+            globs = dict(zip((path, other), map(posixpath.basename, (path, other)), strict=True))
+            if len({*globs.values()}) == 1:
+                globs = {one: f"/{one}" for one in globs}
+            changes = [Change(f"without {printable(one)}", {"ignore": (glob,)}) for one, glob in globs.items()]
+            raise RefusedDataError(problem, changes, remedy="make them agree, remove the wrong one")
     return _Found(path, files)
+
+
+def _class_files(folder: Folder, places: Iterable[str]) -> Iterator[str]:
+    """Yield the lists of class names in some folders, and the YAML files that have names, if only those."""
+    for path in class_files_in(folder, places):
+        if path.endswith(CLASS_LISTS) or looks_like(read_head(folder, path) or b"", _KEYS[0]):
+            yield path
 
 
 def _given_names(folder: Folder, bases: Iterable[str], options: SourceOptions) -> Sequence[str]:
