@@ -92,6 +92,7 @@ def test_classes_with_such_names_or_files_are_still_class_folders(paths, tmp_pat
 
 SHOW_READINGS = """
 import json, sys
+from shardkit.refusals import UnclearError
 from shardkit.sources.opening import open_source
 from shardkit.sources.readings.text import to_data
 for url in sys.argv[1:]:
