@@ -3,6 +3,7 @@
 import math
 import posixpath
 import re
+import unicodedata
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, partial
@@ -100,7 +101,10 @@ def _searched(origin: PathRegex) -> Callable[[str], str | None]:
 
 
 def _mapped(names: Mapping[str, str | None], text: str) -> str | None:
-    return names.get(text, text)
+    if text in names:
+        return names[text]
+    composed = unicodedata.normalize("NFC", text)  # a Mac's archives write é as e and an accent
+    return names.get(composed, composed)
 
 
 def _split_named(names: Mapping[str, str | None], folder: Folder, text: str) -> str | None:

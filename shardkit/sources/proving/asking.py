@@ -46,8 +46,8 @@ def question(
 def rival_readings(
     reading: Reading, without: Callable[[Sequence[str]], tuple[Source, tuple[str, ...]]]
 ) -> Iterator[Offer]:
-    """Yield what is recognised without the files that a reading is from: other boxes, tables, masks or names."""
-    facts = [origin for name, origin in reading.facts() if name not in {"split", "group"}]
+    """Yield what is recognised without the files that a reading is from: other boxes, tables, splits or names."""
+    facts = [origin for _, origin in reading.facts()]
     names = [one.names for one in (reading.label, *facts) if isinstance(one, Labels | Annotation)]
     for files in dict.fromkeys(filter(any, (*map(files_of, facts), *zip(names)))):
         with contextlib.suppress(ShardkitError):

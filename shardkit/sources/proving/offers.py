@@ -22,7 +22,7 @@ from shardkit.sources.options import Opening
 from shardkit.sources.proving.class_names import is_sheet, odd_names, plain_name
 from shardkit.sources.proving.evidence import Evidence
 from shardkit.sources.proving.file_forms import unlike_in_files, views_of
-from shardkit.sources.proving.image_contents import copied_classes
+from shardkit.sources.proving.image_contents import copied_classes, copies_apart
 from shardkit.sources.proving.mask_offers import instead_of_masks
 from shardkit.sources.proving.path_offers import Offer, first_names, folders_inside, ignoring, of_levels, of_names
 from shardkit.sources.proving.table_offers import (
@@ -76,9 +76,10 @@ def offers(
         yield from _in_one_writing(recognised, found.counts)
         if recognised.boxes is not None:
             yield from _of_policies(recognised, found)
+    has_copies = found is not None and next(copies_apart(found), None) is not None
     of_paths = itertools.chain(
         _without_labels(paths, base),
-        of_levels(paths, base) if opening.file is None and base.mask is None else (),
+        of_levels(paths, base, has_copies=has_copies) if opening.file is None and base.mask is None else (),
         of_names(paths, base) if opening.file is None and base.boxes is None and base.mask is None else (),
     )
     others = itertools.chain(

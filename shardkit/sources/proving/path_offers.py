@@ -24,6 +24,7 @@ from shardkit.sources.walking import parent_of
 _MAX_SHOWN = 3
 _MAX_LOOSE = 8  # images above folders of classes, such as contact sheets
 _MIN_FIELDS = 3  # of names with a quantity: others are a word and a number of the image
+_ORIGINAL = frozenset({"orig", "original", "originals", "raw"})
 _RESULTS = frozenset({"predicted", "prediction", "predictions", "pred", "preds", "inference", "model", "mini", "tiny"})
 _MORE = UNSAID | {"additional", "extra", "more"}
 _MAX_DIGITS = 5  # of a quantity
@@ -98,8 +99,11 @@ def _found(pattern: str, name: str) -> str:
     return match[1] if match else ""
 
 
-def of_levels(paths: list[str], base: Reading) -> Iterator[Offer]:
-    """Yield a reading for each level of folders, also without folders that hold none of the images, and in one part."""
+def of_levels(paths: list[str], base: Reading, *, has_copies: bool) -> Iterator[Offer]:
+    """Yield a reading for each level of folders, also without folders that hold none of the images, and in one part.
+
+    With copies in two folders, these are hardly splits.
+    """
     parts = [path.split("/")[:-1] for path in paths]
     at = _first_level(parts)
     tops = sorted({one[at] for one in parts if len(one) > at})
@@ -111,7 +115,8 @@ def of_levels(paths: list[str], base: Reading) -> Iterator[Offer]:
         how = f", without {first_names(few, '')}"
         yield from _of_view(inside, base, [f"/{path}" for path in few], how)
     odd = sorted(name for name in names if is_beside(name))
-    yield from _of_view(parts, base, [], "")
+    odd = [name for name in odd if _ORIGINAL.isdisjoint(words_of(name))] or odd  # beside what is made of them
+    yield from _of_view(parts, base, [], "", alike=not has_copies and not odd)
     if odd:
         inside = [one for one in parts if {*odd}.isdisjoint(one)]
         without = _of_view(inside, base, [f"{name}/" for name in odd], f", without {first_names(odd)}")
@@ -122,7 +127,7 @@ def of_levels(paths: list[str], base: Reading) -> Iterator[Offer]:
         inside = [one for one in parts if len(one) > at and one[at] not in others]
         yield from _of_view(inside, base, [f"{above}{name}/" for name in others], f", without {first_names(others)}")
     if 1 < len(tops) <= _MAX_SHOWN:
-        for top in sorted(tops, key=lambda name: (is_beside(name), name)):
+        for top in sorted(reversed(tops), key=is_beside):  # the newest version first
             others = [name for name in tops if name != top]
             globs = [f"{above}{name}/" for name in others]
             inside = [one for one in parts if len(one) > at and one[at] == top]
@@ -150,11 +155,13 @@ def _first_level(parts: Sequence[Sequence[str]]) -> int:
     return next((i for i in range(depth) if len({one[i] for one in parts}) > 1), depth)
 
 
-def _of_view(parts: Sequence[Sequence[str]], base: Reading, ignored: Sequence[str], how: str) -> Iterator[Offer]:
+def _of_view(
+    parts: Sequence[Sequence[str]], base: Reading, ignored: Sequence[str], how: str, *, alike: bool = False
+) -> Iterator[Offer]:
     many = levels(parts)
     split = split_level(many)
-    if split is None and (alike := _level_alike(parts, many)):
-        split, deepest = alike, max(many)
+    if alike and split is None and (split := _level_alike(parts, many)):
+        deepest = max(many)
         ignore = tuple(dict.fromkeys((*base.ignore, *ignored)))
         reading = Reading(label=Labels(PathPart(deepest)), split=split, ignore=ignore, archives=base.archives)
         said = ", ".join(f"{printable(name)}/ is {of}" for name, of in split.map.items())

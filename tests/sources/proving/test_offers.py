@@ -214,7 +214,10 @@ OFFERED = {
         24,
     ),
     "splits in a language that nobody taught it": (
-        in_folders("lernen/cat", "lernen/dog", count=8) | in_folders("schauen/cat", "schauen/dog", count=2),
+        pictures(
+            *(f"lernen/{name}/{n}.png" for name in ("cat", "dog") for n in range(8)),
+            *(f"schauen/{name}/{n}.png" for name in ("cat", "dog") for n in range(2)),
+        ),
         "lernen/ is train, schauen/ is test",
         ["cat", "dog"],
         20,
