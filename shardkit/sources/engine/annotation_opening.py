@@ -22,7 +22,7 @@ from shardkit.sources.formats.format import CLASS_FILE, ROOT, Format, ImageForma
 from shardkit.sources.formats.registry import FORMATS, IMAGE_FORMATS, settings_of
 from shardkit.sources.formats.yolo import class_files_in, read_class_file
 from shardkit.sources.readings.values import Annotation, Listed
-from shardkit.sources.walking import file_or_folder, is_within, join, parent_of
+from shardkit.sources.walking import file_or_folder, is_within, join, parent_of, stem_of
 from shardkit.storage import Folder
 
 _FIRST = 1000  # records that decide how all are read
@@ -121,7 +121,7 @@ def _named(at: Binding, kind: Format, origin: Annotation, file: NamingFile) -> N
     if origin.match is None and not origin.fold:
         places = _places(at, origin, file.path)
         for one, texts in zip(ways, names, strict=True):
-            if found := find_paths(texts, places):
+            if found := find_paths(texts, places, stem_of(file.path)):
                 place = join(at.folder.url, found[1].place)
                 return replace(one, paths=found[1], options={**one.options, ROOT: place})
     bases = dict.fromkeys([file.paths.place, parent_of(file.path)])

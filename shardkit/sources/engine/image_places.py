@@ -21,11 +21,14 @@ _INSTANCES = "instances_"
 _USUAL_ENDINGS = (".jpg", ".png", ".jpeg", ".JPG", ".PNG", ".JPEG")  # tried for names without one
 
 
-def find_paths(texts: Sequence[str], places: Sequence[tuple[Folder, str]]) -> tuple[Folder, PathRule] | None:
+def find_paths(
+    texts: Sequence[str], places: Sequence[tuple[Folder, str]], called: str = ""
+) -> tuple[Folder, PathRule] | None:
     """Return how most of the first paths of a label file lead to files, and the folder that keys start at.
 
     None if none does. The places are those that the paths may start at, the most likely first: each the folder that
-    keys start at, and a path below it.
+    keys start at, and a path below it. Of folders with images of the same names it is the one that is `called` like the
+    label file.
     """
     texts = [text for text in texts if text.strip()][:_TRIED_PATHS]
     for added in ("", *_USUAL_ENDINGS):
@@ -35,17 +38,20 @@ def find_paths(texts: Sequence[str], places: Sequence[tuple[Folder, str]]) -> tu
             # The whole path first, in every place; then without its first folders.
             for num_dropped in range(len(path_parts(text))):
                 rules = [(folder, PathRule(place, num_dropped, added)) for folder, place in places]
-                if found := _leading_most([rule for rule in rules if _leads_to_a_file(*rule, text)], texts):
+                if found := _leading_most([rule for rule in rules if _leads_to_a_file(*rule, text)], texts, called):
                     return found
     return None
 
 
-def _leading_most(rules: Sequence[tuple[Folder, PathRule]], texts: Sequence[str]) -> tuple[Folder, PathRule] | None:
+def _leading_most(
+    rules: Sequence[tuple[Folder, PathRule]], texts: Sequence[str], called: str
+) -> tuple[Folder, PathRule] | None:
     """Return the rule that leads most paths to files, the first of equal ones; None if others are as good by chance."""
     nums = [sum(_leads_to_a_file(*rule, text) for text in texts) for rule in rules] if len(rules) > 1 else [1]
     best = [rule for rule, num in zip(rules, nums, strict=False) if num == max(nums)]
+    best.sort(key=lambda rule: posixpath.basename(rule[1].place) != called)
     name = posixpath.basename(best[0][1].place) if best else ""
-    is_usual = not name or name in _IMAGE_FOLDERS or bool(split_tokens(name))
+    is_usual = name in {"", called, *_IMAGE_FOLDERS} or bool(split_tokens(name))
     return best[0] if len(best) == 1 or (best and is_usual) else None
 
 

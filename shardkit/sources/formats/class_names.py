@@ -89,7 +89,7 @@ def names_in_json(folder: Folder, path: str) -> tuple[str, ...]:
         content = json.loads(read_sample(folder, path, _MAX_BYTES) or b"")
     except (ValueError, RecursionError):
         return ()
-    if isinstance(content, list):
+    if isinstance(content, list) and all(isinstance(name, str) for name in content):
         content = {str(number): name for number, name in enumerate(content)}
     pairs = content.items() if isinstance(content, dict) else ()
     found = {}

@@ -61,3 +61,14 @@ def test_files_in_a_folder_without_images_are_read_if_it_is_the_only_one(tmp_pat
     assert (row["key"], row["split"]) == ("coco/train2017/1.jpg", "train")
     more = {"other/more.json": document("train2017/1.jpg")}
     assert not is_coco(open_folder(str(write_tree(tmp_path / "more", files | more))))
+
+
+def test_a_file_is_of_the_folder_that_it_is_called_like_though_others_have_images_of_the_same_names(tmp_path):
+    rows = read(
+        tmp_path,
+        {day: document("1.jpg", "2.jpg") for day in ("day1", "day2")},
+        [f"{day}/{n}.jpg" for day in ("day1", "day2") for n in (1, 2)],
+    )
+    assert {row["key"]: row["reason"] for row in rows} == dict.fromkeys(
+        ["day1/1.jpg", "day1/2.jpg", "day2/1.jpg", "day2/2.jpg"]
+    )

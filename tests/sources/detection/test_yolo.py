@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from shardkit.errors import CallError, DataError
-from shardkit.refusals import RefusalError
+from shardkit.refusals import RefusalError, RefusedDataError
 from shardkit.sources.formats.yolo import YOLO
 from shardkit.sources.recognising.detection.yolo import is_yolo, label_folder
 from shardkit.storage import open_folder
@@ -107,6 +107,7 @@ LAYOUTS = {
         None,
         [("images/a.jpg", None, 1)],
     ),
+    "data.yaml without folders of images": ({"images/a.jpg": b"x", "labels/a.txt": BOX}, NAMES, [("images/a.jpg", None, 1)]),
     "no data.yaml, other folders": (
         {"images/x/a.jpg": b"x", "labels/x/a.txt": BOX, "obj.names": "cat\r\ndog\r\n"},
         None,
@@ -234,6 +235,27 @@ def test_labels_without_an_image_are_reported_and_class_files_are_not(tmp_path):
     found = read_source(tree(tmp_path, files | {"images/x/notes.md": b"x"}))
     assert short(found.rows) == [("images/x/a.jpg", None, "no_label"), ("labels/x/lost.txt", None, "missing")]
     assert found.skipped == {".md": 1}
+
+
+@pytest.mark.parametrize(
+    ("files", "globs"),
+    [
+        ({"labels/classes.txt": "dog\ncat\n"}, ["data.yaml", "classes.txt"]),
+        ({"labels/classes.txt": "dog\ncat\n", "classes.txt": "cat\ndog\n"}, ["/classes.txt", "/labels/classes.txt"]),
+    ],
+    ids=["other names of files", "the same name"],
+)
+def test_files_that_name_other_classes_are_refused_with_each_alone(files, globs, tmp_path):
+    root = tree(
+        tmp_path,
+        {"images/a.jpg": b"x", "labels/a.txt": BOX} | files,
+        None if "classes.txt" in files else NAMES,
+    )
+    with pytest.raises(RefusedDataError, match="name different classes; make them agree") as raised:
+        opened(root)
+    assert [change.options for change in raised.value.refusal.changes] == [{"ignore": (glob,)} for glob in globs]
+    found = [read_source(root, ignore=(glob,)).rows[0]["objects"][0]["label_name"] for glob in reversed(globs)]
+    assert len({*found}) == 2
 
 
 @pytest.mark.parametrize(

@@ -31,6 +31,8 @@ def of_via(number, kind, quality):
 
 
 CLASSES = in_folders("cat", "dog")
+OLD_LISTS = {"train": (0, 1, 7, 8, 9), "test": (2, 10, 11)}
+BOXES = "image,xmin,ymin,xmax,ymax,class\n"
 
 
 def of_coco(count):
@@ -240,6 +242,20 @@ OFFERED = {
         "without predictions/",
         ["cat", "dog"],
         16,
+    ),
+    "lists of splits most of whose images are gone": (
+        in_folders("cat", "dog") | {f"{one}.txt": "".join(f"cat/{n}.png\n" for n in at) for one, at in OLD_LISTS.items()},
+        "read as <label>/…/image",
+        ["cat", "dog"],
+        8,
+    ),
+    "boxes of two programs": (
+        pictures(*(f"img/{n}.png" for n in range(8)))
+        | {"instances.json": json.dumps(of_coco(8))}
+        | {"old.csv": BOXES + "".join(f"img/{n}.png,1,1,5,5,dog\n" for n in range(8))},
+        "read as box table",
+        ["dog"],
+        8,
     ),
     "images without objects beside those of COCO": (
         pictures(*(f"{folder}/{n}.png" for folder in ("img", "empty") for n in range(8)))

@@ -21,13 +21,14 @@ def names_of(tmp_path, files, options=SourceOptions()):  # noqa: B008 - frozen
     "files",
     [
         {"label_map.json": json.dumps({"0": "ant", "1": "bee", "2": "cat"})},
+        {"label_names.json": json.dumps(["ant", "bee", "cat"])},
         {"class_to_idx.json": json.dumps({"bee": 1, "cat": 2, "ant": 0})},
         {"style_class.txt": "0 ant\n1 bee\n2 cat\n"},
         {"classes.txt": "0;ant\n1;bee\n2;cat\n"},
         {"classes.txt": "class;number\nant;0\nbee;1\ncat;2\n"},
         {"classes.txt": "ant\nbee\ncat\n"},
     ],
-    ids=["names by number", "numbers by name", "numbered lines", "semicolons", "names first", "lines"],
+    ids=["names by number", "a list", "numbers by name", "numbered lines", "semicolons", "names first", "lines"],
 )
 def test_names_in_a_file(files, tmp_path):
     assert names_of(tmp_path, files) == ("bee", ("ant", "bee", "cat"))
@@ -39,11 +40,12 @@ def test_names_in_a_file(files, tmp_path):
         {"label_map.json": json.dumps({"0": "ant", "2": "cat"})},
         {"label_map.json": json.dumps({"0": "ant", "1": "ant", "2": "cat"})},
         {"label_map.json": json.dumps({"0": "ant", "1": "bee", "version": "3"})},
+        {"label_map.json": json.dumps(["ant", "bee", 2])},
         {"label_map.json": "{"},
         {"settings.json": json.dumps({"0": "ant", "1": "bee", "2": "cat"})},
         {"classes.txt": "ant\nbee\n"},
     ],
-    ids=["a gap", "a name twice", "something else", "no JSON", "another name", "too few"],
+    ids=["a gap", "a name twice", "something else", "a list of something else", "no JSON", "another name", "too few"],
 )
 def test_other_files_name_no_classes(files, tmp_path):
     assert names_of(tmp_path, files) == ("1", None)

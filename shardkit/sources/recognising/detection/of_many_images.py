@@ -39,7 +39,7 @@ from shardkit.sources.recognising.detection.of_one_image import (
     has_files_of_images,
     open_files_of_images,
 )
-from shardkit.sources.walking import file_or_folder, files_in, folders_in, join, read_head
+from shardkit.sources.walking import file_or_folder, files_in, folders_in, join, read_head, stem_of
 from shardkit.storage import Folder, open_folder, os_errors_as
 
 T = TypeVar("T", ImageRecord, str)
@@ -295,7 +295,8 @@ def root_of(opening: Opening, kind: Format, path: str, options: Mapping[str, str
     for url in urls if opening.file is not None else ():
         root = open_folder(url)
         texts = read_first(opening.folder, path, partial(kind.names, options={**options, ROOT: root.url}), _TRIED, kind)
-        if find_paths(texts, [(root, place) for place in places_below(root, opening.folder, path)]):
+        places = [(root, place) for place in places_below(root, opening.folder, path)]
+        if find_paths(texts, places, stem_of(path)):
             return "" if url == opening.folder.url else root.url
     return ""
 
