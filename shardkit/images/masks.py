@@ -274,7 +274,7 @@ def _black_or_white(image: "ImageFile", kind: str) -> "Image":
     return Image.fromarray((least > _OPAQUE // 2).astype(np.uint8))
 
 
-def _grey_of_channels(image: "ImageFile") -> "Image":
+def _grey_of_channels(image: "Image") -> "Image":
     """Return the first channel if the other colours equal it and nothing is translucent."""
     *colours, last = image.split()
     if image.mode == "RGB":
