@@ -30,10 +30,10 @@ if TYPE_CHECKING:
     from PIL.Image import Image
     from PIL.ImageFile import ImageFile
 
-# Lossless formats whose samples are numbers. Not GIF, because encoders sort its palette for compression.
-_FORMATS = frozenset({"BMP", "PNG", "TIFF"})
-# Black and white survive both.
-_FORMATS_OF_TWO = _FORMATS | {"GIF", "JPEG"}
+# Lossless formats whose samples are numbers. Of a GIF, its greys are: encoders sort its palette for compression.
+_FORMATS = frozenset({"BMP", "GIF", "PNG", "TIFF"})
+# Black and white survive it.
+_FORMATS_OF_TWO = _FORMATS | {"JPEG"}
 BLACK_AND_WHITE = "000000ffffff"  # colours of the classes 0 and 1
 _DARK, _LIGHT = 40, 215  # the greatest value of black, and the least of white, after JPEG
 _MAX_BETWEEN = 0.1  # share of the pixels of a JPEG, at edges
@@ -199,7 +199,9 @@ def _inspected(data: bytes, colours: str | None) -> ImageInfo:
     if info.format == "JPEG" and info.format not in formats:
         raise _bad("is a JPEG, which changes pixel values", f"make it again from the original and {_REMEDY}")
     if info.format not in formats:
-        raise _bad(f"is {info.format}, not PNG, TIFF or BMP")
+        raise _bad(f"is {info.format}, not PNG, TIFF, BMP or GIF")
+    if info.format == "GIF" and "animated" in info.changes:
+        raise _bad("is a GIF of several frames", f"write the frame that belongs to its image, and {_REMEDY}")
     if info.orientation != 1:
         # Tools disagree on whether such a mask fits the stored or the upright image.
         raise _bad(f"has an EXIF orientation ({info.orientation}) of its own", "save it upright, without one")
@@ -220,6 +222,8 @@ def _class_numbers(data: bytes, info: ImageInfo, colours: str | None) -> "Image"
         raise _bad("is grey, so its pixels are not the colours of segments", "write it as COCO's panoptic PNGs are")
     if colours and is_in_colours(image.mode, colours):
         return numbers_of_colours(image, colours)
+    if info.format == "GIF":
+        return _greys_of_gif(image)
     if image.mode == "P":
         return Image.frombytes("L", image.size, image.tobytes())
     if (image.mode, bits) in (_GREY_BMP if info.format == "BMP" else _GREY):
@@ -232,6 +236,20 @@ def _class_numbers(data: bytes, info: ImageInfo, colours: str | None) -> "Image"
     if bits == 8 and image.mode in {"LA", "RGB", "RGBA"}:
         return _grey_of_channels(image)
     raise _bad(f"has pixels of mode {image.mode} with {bits} bits, which are not class numbers")
+
+
+def _greys_of_gif(image: "ImageFile") -> "Image":
+    """Return the colours of a grey GIF as class numbers.
+
+    Pillow renumbers the palette without its unused entries, so the pixels of a class are a 2 in one file and a 1 in the
+    next. Their grey is the same in all.
+    """
+    greys = _grey_of_channels(image.convert("RGBA"))
+    values = {value for _, value in greys.getcolors() or ()}
+    if _OPAQUE in values and values <= {0, _OPAQUE}:
+        found = "is a GIF in black and white, unlike the first masks of the source: its white may be 1 or no class"
+        raise _bad(found)
+    return greys
 
 
 def _black_or_white(image: "ImageFile", kind: str) -> "Image":
@@ -256,7 +274,7 @@ def _black_or_white(image: "ImageFile", kind: str) -> "Image":
     return Image.fromarray((least > _OPAQUE // 2).astype(np.uint8))
 
 
-def _grey_of_channels(image: "ImageFile") -> "Image":
+def _grey_of_channels(image: "Image") -> "Image":
     """Return the first channel if the other colours equal it and nothing is translucent."""
     *colours, last = image.split()
     if image.mode == "RGB":

@@ -8,7 +8,8 @@ number of classes.
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from itertools import chain
 from typing import Any, BinaryIO
 
 import pyarrow as pa
@@ -21,6 +22,7 @@ from shardkit.naming import IMAGE_ENDINGS, counted, printable, split_of_folder, 
 from shardkit.options.call import Change
 from shardkit.options.words import named
 from shardkit.record_sources.webdataset_labels import JSON_KEYS, LabelReader
+from shardkit.record_sources.webdataset_names import NumberNames, find_number_names
 from shardkit.record_sources.webdataset_samples import (
     MAX_DIVIDED_TARS,
     Tar,
@@ -33,6 +35,7 @@ from shardkit.record_sources.webdataset_samples import (
 )
 from shardkit.refusals import RefusalError
 from shardkit.reject_reasons import BAD_ANNOTATION, BAD_NAME, MISSING, TRUNCATED
+from shardkit.sources.claim import UsedFile
 from shardkit.sources.columns import LABEL_NAMES, LISTING_SCHEMA, OFFSET, PATH
 from shardkit.sources.listing import (
     BadRecord,
@@ -62,6 +65,7 @@ class WebDataset(Source):
     is_multi_label: bool  # samples have any number of classes
     is_file: bool  # SOURCE is the only shard itself
     other_files: tuple[tuple[str, int], ...]  # number of files next to the shards by ending
+    number_names: NumberNames  # of classes that are numbers in the shards
 
     @property
     def schema(self) -> pa.Schema:
@@ -70,6 +74,16 @@ class WebDataset(Source):
         return pa.schema([*LISTING_SCHEMA, PATH, OFFSET, *several])
 
     layout = LAYOUTS["webdataset"].title
+
+    @property
+    def classes(self) -> tuple[str, ...] | None:
+        """See Source."""
+        return self.number_names.in_order or None
+
+    @property
+    def used_files(self) -> tuple[UsedFile, ...]:
+        """See Source."""
+        return (UsedFile(self.number_names.path, "class names"),) if self.number_names.path else ()
 
     def describe(self) -> str:
         """See Source."""
@@ -81,7 +95,7 @@ class WebDataset(Source):
         several_splits = ", ".join(f"{count} of {name}" for name, count in counts.items())
         splits = several_splits if len(counts) > 1 else next(iter(counts))
         files = counted(len(self.tars), "tar file")
-        return f"{self.folder.url}: read as {self.layout}, {files} ({splits}){several}"
+        return f"{self.folder.url}: read as {self.layout}, {files} ({splits}){several}{self.number_names.remark}"
 
     def parts(self) -> list[Tar]:
         """Return one part for each .tar."""
@@ -94,7 +108,15 @@ class WebDataset(Source):
     def list_part(self, part: Tar, batch_rows: int) -> Iterator[Listing]:
         """See Source; samples in the order of the .tar. Reads labels, and no images."""
         skipped = dict(self.other_files) if part.path == self.tars[0].path and not part.start else {}
-        yield from batched(self.schema, self._rows(part, skipped), batch_rows, skipped)
+        yield from batched(self.schema, map(self.number_names.name, self._rows(part, skipped)), batch_rows, skipped)
+
+    def with_names(self) -> "WebDataset":
+        """Return the source with the names of its numbers, if a file next to the shards has them."""
+        rows = chain.from_iterable(self._rows(part, {}) for part in self.tars)
+        found = find_number_names(self.folder, rows, is_multi_label=self.is_multi_label)
+        counts = Counter(dict(self.other_files))
+        counts.subtract([ending(found.path)] if found.path else [])
+        return replace(self, number_names=found, other_files=tuple(sorted((+counts).items())))
 
     def _rows(self, part: Tar, skipped: dict[str, int]) -> Iterator[ListingRow]:
         url = f"{self.folder.url}/{part.path}"
@@ -258,9 +280,9 @@ def open_webdataset(opening: Opening) -> WebDataset:
         )
         raise RefusalError(no_label, [Change("images without labels", {"unlabelled": True}, sources=(opening.url,))])
     tars = tuple(Tar(path, split_of_path(path)) for path in paths)
-    return WebDataset(
-        folder, tars, json_keys, first.have_lists, is_file=name is not None, other_files=tuple(sorted(skipped.items()))
-    )
+    others = tuple(sorted(skipped.items()))
+    source = WebDataset(folder, tars, json_keys, first.have_lists, name is not None, others, NumberNames())
+    return source if source.is_file or options.classes is not None else source.with_names()
 
 
 def _files(folder: Folder) -> Iterator[tuple[str, Entry]]:

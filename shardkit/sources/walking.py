@@ -18,11 +18,13 @@ _JUNK = frozenset(
         *("venv", "site-packages", "node_modules", "__pycache__"),  # they hold pictures, too
     }
 )
+# Next to a document that is open in Word, Excel or PowerPoint.
+_OFFICE_LOCK = re.compile(r"~\$.*[.](?:doc|xls|ppt)[a-z]?", re.IGNORECASE)
 
 
 def is_ignored(name: str) -> bool:
     """Return whether a file or folder is one that operating systems and tools leave behind, and not data."""
-    return name.startswith(".") or name.lower() in _JUNK
+    return name.startswith(".") or name.lower() in _JUNK or _OFFICE_LOCK.fullmatch(name) is not None
 
 
 def ending(name: str) -> str:

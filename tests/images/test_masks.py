@@ -165,6 +165,13 @@ GREY = np.array([[0, 1, 2], [3, 200, 255]], np.uint8)
 OPAQUE = np.full_like(GREY, 255)
 
 
+@pytest.mark.parametrize(("values", "last"), [(GREY, 200), (GREY // 200, 1), (GREY // 200 * 2, 2)])
+def test_the_greys_of_a_gif_are_its_numbers_however_its_palette_is_sorted(values, last):
+    data = image_file(values, "GIF")  # its pixels are 0 and 1 where the numbers are 0 and 2
+    assert check_mask(data) == MaskInfo(3, 2, 8, last_class=last)
+    assert np.array_equal(decoded(stored(data).data), values)
+
+
 @pytest.mark.parametrize(
     "data",
     [
@@ -194,7 +201,9 @@ def test_grey_in_several_equal_channels_is_grey(data):
         (encode(picture("L"), "TIFF", compression="jpeg"), "compressed by jpeg"),
         (made("webp lossless"), "is WEBP, not PNG"),
         (made("ppm grey"), "is PPM, not PNG"),
-        (made("gif"), "is GIF, not PNG"),  # the writer sorts its palette
+        (made("gif"), "is coloured"),  # the writer sorts its palette
+        (made("gif animated"), "is a GIF of several frames"),
+        (image_file(np.where(GREY > 3, np.uint8(255), np.uint8(0)), "GIF"), "is a GIF in black and white"),
         (encode(picture("L"), "PNG", exif=exif(6)[6:]), r"EXIF orientation \(6\) of its own"),
         (encode(picture("L"), "TIFF", tiffinfo={0x0112: 8}), r"EXIF orientation \(8\)"),
         (tiff_of(numbers(8), 8, 0), "0 is white"),

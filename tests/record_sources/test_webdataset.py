@@ -1,5 +1,6 @@
 import io
 import json
+import re
 import tarfile
 
 import pytest
@@ -403,6 +404,37 @@ def test_what_the_user_called_the_source_is_announced(tmp_path, tars, name, said
 def test_several_classes_a_sample_are_announced(tmp_path):
     root = source_of(tmp_path, a=tarred([("1.jpg", IMAGE), ("1.json", b'{"label": [1]}')]))
     assert opened(root).describe().endswith(", any number of classes a sample")
+
+
+# name: labels of two shards, the file next to them, the classes, and the end of the sentence about the source
+NUMBERS = {
+    "names of 0, 1, …": (["1", "0", "2"], "bus\ncar\nvan\n", ["car", "bus", "van"], ", classes of classes.txt"),
+    "lists of numbers": (["[2]", "[0]", "[1]"], "bus\ncar\nvan\n", ["van", "bus", "car"], ", classes of classes.txt"),
+    "numbers with names": (["7", "7", "5"], "5 bus\n6 car\n7 van\n", ["van", "van", "bus"], ", classes of classes.txt"),
+    "a name more": (["0", "1", "0"], "bus\ncar\nvan\n", ["0", "1", "0"], "note: not used: classes.txt: it names 3 .*"),
+    "a name less": (
+        ["0", "1", "2"],
+        "bus\ncar\n",
+        ["0", "1", "2"],
+        "note: not used: .*it names 2 classes, .* 0 to 2.*",
+    ),
+    "labels that are names": (["van", "bus", "1"], "bus\ncar\nvan\n", ["van", "bus", "1"], r"\(no split\)"),
+}
+
+
+@pytest.mark.parametrize("name", NUMBERS)
+def test_a_file_of_as_many_names_as_there_are_numbers_names_the_classes(tmp_path, name):
+    labels, text, expected, said = NUMBERS[name]
+    contents = [json.dumps({"label": json.loads(one) if one.startswith("[") else one}) for one in labels]
+    samples = [[(f"{i}.jpg", IMAGE), (f"{i}.json", content.encode())] for i, content in enumerate(contents)]
+    root = source_of(tmp_path, a=tarred(samples[0] + samples[1]), b=tarred(samples[2]))
+    write_tree(root, {"classes.txt": text.encode()})
+    source = opened(root)
+    assert re.search(f"{said}$", source.describe().replace(", any number of classes a sample", ""))
+    found = listed(source)
+    assert [label for _, _, label in found.labels] == ([[one] for one in expected] if labels[0][0] == "[" else expected)
+    is_used = "classes of" in said
+    assert (source.classes is not None, found.skipped) == (is_used, {} if is_used else {".txt": 1})
 
 
 DEEP = [("ds/train/cat/1.jpg", IMAGE), ("ds/val/dog/2.jpg", IMAGE)]

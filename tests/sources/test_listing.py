@@ -28,13 +28,13 @@ def test_the_ending_of_a_name_is_lower_case_with_its_dot(name, expected):
 
 
 @pytest.mark.parametrize(
-    "name", [".x", ".DS_Store", "._a.jpg", "Thumbs.db", "THUMBS.DB", "desktop.ini", "__MACOSX", "Icon\r"]
+    "name", [".x", ".DS_Store", "._a.jpg", "Thumbs.db", "THUMBS.DB", "desktop.ini", "__MACOSX", "Icon\r", "~$a.xlsx"]
 )
 def test_what_systems_leave_behind_is_ignored(name):
     assert is_ignored(name)
 
 
-@pytest.mark.parametrize("name", ["a.jpg", "_a.jpg", "thumbs", "Icon"])
+@pytest.mark.parametrize("name", ["a.jpg", "_a.jpg", "~$a.jpg", "thumbs", "Icon"])
 def test_what_people_name_is_not_ignored(name):
     assert not is_ignored(name)
 

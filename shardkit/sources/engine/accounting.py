@@ -22,6 +22,7 @@ _PROSE_ENDINGS = frozenset(
         *(".log", ".toml", ".cfg", ".ini", ".lock", ".gitignore", ".url", ".lnk", ".torrent"),
         *(".pt", ".pth", ".h5", ".hdf5", ".ckpt", ".onnx", ".pb", ".tflite", ".keras", ".safetensors", ".weights"),
         *(".md5", ".sha1", ".sha256", ".db", ".cache"),
+        *(".crdownload", ".download", ".opdownload", ".part", ".partial", ".tmp"),  # unfinished downloads
     }
 )
 _PROSE_STEMS = ("readme", "license", "licence", "copying", "citation", "changelog", "authors", "notice", "requirements")

@@ -16,6 +16,7 @@ from shardkit.refusals import RefusalError, RefusedDataError, UnrecognisedError
 from shardkit.sources.claim import Claim
 from shardkit.sources.engine.drivers import unsupported_format
 from shardkit.sources.engine.table_names import refuse_lost_zeros
+from shardkit.sources.formats.tables.lines import first_bad_byte
 from shardkit.sources.formats.tables.opening import TABLE_ENDINGS, open_table_file
 from shardkit.sources.formats.tables.text_files import TEXT_ENDINGS
 from shardkit.sources.listing import Source
@@ -45,6 +46,7 @@ _ARRAYS = (".npy", ".npz", ".pkl", ".pickle", ".h5", ".hdf5", ".mat", ".pt", ".p
 _RECORDS = (".tfrecord", ".tfrecords", ".tfrec")
 # Files that may have labels of the images: no command loses them.
 _OF_LABELS = frozenset({*TABLE_ENDINGS, *TEXT_ENDINGS, ".json", ".xml", ".yaml", ".yml", ".mat", ".npy", ".pkl"})
+_TEXTS = (".csv", ".tsv", *TEXT_ENDINGS)
 _NO_ENDING = "(none)"
 
 
@@ -131,6 +133,14 @@ def _refusal_of_flat_folders(opening: Opening, flat: FlatFolders, url: str) -> S
             commands.append(Change(f"{shown} is the only class", forced, sources=(url,)))
     examples = " and ".join(map(printable, every[:_EXAMPLES]))
     problem = f"{url}: there are no label folders, only images such as {examples} in {where}"
+    if text := next(_not_utf_8(folder), None):
+        path, line, byte = text
+        problem += f"; {printable(path)} is not UTF-8 (byte 0x{byte:02x} in line {line}), so it is not read"
+        remedy = (
+            "save it as UTF-8: in a spreadsheet as 'CSV UTF-8', or with iconv, such as "
+            "`iconv -f WINDOWS-1250 -t UTF-8 OLD.csv > NEW.csv` for a text of Central Europe"
+        )
+        return UnrecognisedError(problem, commands, remedy=remedy)
     of_images = ImageNames(folder, opening.excluded)
     if unread := next(_unread(opening, of_images), None):
         problem += f"; {unread.sentence}, in a form that shardkit does not read"
@@ -138,6 +148,14 @@ def _refusal_of_flat_folders(opening: Opening, flat: FlatFolders, url: str) -> S
         return UnrecognisedError(problem, commands, remedy=remedy)
     remedy = "" if commands else "arrange the files like one of the layouts in `shardkit help layouts`"
     return UnrecognisedError(problem, commands, remedy=remedy)
+
+
+def _not_utf_8(folder: Folder) -> Iterator[tuple[str, int, int]]:
+    """Yield the texts that may have labels and are in another encoding: the path, the line, and its first bad byte."""
+    texts = (path for path, one in files_below(folder, "") if ending(path) in _TEXTS and not is_text(one.name))
+    for path in itertools.islice(texts, _MAX_FILES):
+        if may_hold_labels(folder, path) and (place := first_bad_byte(folder, path)):
+            yield path, *place
 
 
 def _unread(opening: Opening, names: ImageNames) -> Iterator[Claim]:

@@ -69,3 +69,28 @@ def test_a_host_that_sees_other_files_is_refused(name, tmp_path):
     write_tree(root, {image.format("new"): b"x", annotation.format("new"): content("new.jpg")})
     with pytest.raises(MachineError, match=r"the driver saw .*; give every worker the same files"):
         list(source.list_part(part, 10))
+
+
+# What the files are called and say; whether that is an image next to their own.
+NAMES = {
+    "numbered again": ({"a/1": "2.jpg", "a/2": "1.jpg"}, True),
+    "another ending": ({"a/1": "2.png", "a/2": "1.png"}, True),
+    "their own": ({"a/1": "1.png", "a/2": "C:\\\\x\\\\2.jpg"}, False),
+    "names before both were renamed": ({"a/1": "IMG_7.jpg", "a/2": "IMG_8.jpg"}, False),
+    "an image of another folder, called as theirs was": ({"a/1": "3.jpg", "b/3": "3.jpg"}, False),
+}
+
+
+@pytest.mark.parametrize("layout", ["voc", "labelme"])
+@pytest.mark.parametrize("name", NAMES)
+def test_files_that_name_other_images_than_they_are_called_like_are_noted(layout, name, tmp_path):
+    said, is_noted = NAMES[name]
+    kind = ".xml" if layout == "voc" else ".json"
+    files = {f"{stem}.jpg": b"x" for stem in said}
+    for stem, image in said.items():
+        xml = f"<annotation><filename>{image}</filename><object><name>cat</name><bndbox></bndbox></object></annotation>"
+        files[stem + kind] = labelme(image, RECTANGLE) if layout == "labelme" else xml.encode()
+    described = opened(write_tree(tmp_path / "s", files), layout=layout).describe()
+    note = f"files name other images than those they are called like: a/1{kind} names {said['a/1']}"
+    assert (note in described) is is_noted
+    assert is_noted or "called like" not in described

@@ -47,6 +47,21 @@ def test_a_table_in_a_flat_folder_or_beside_one_is_the_source(above, kind, tmp_p
     assert read(made(tmp_path, kind, source)) == ("table (CSV)", wanted, {}, {})
 
 
+@pytest.mark.parametrize("name", ["vady.csv", "data/vady.tsv"])
+def test_a_table_in_an_encoding_that_is_not_read_is_named_where_no_labels_are_found(name, tmp_path):
+    rows = "".join(f"S{i};{'škrábanec' if i % 2 else 'bublina'}\n" for i in range(6))
+    text = f"snímek;vada\n{rows}"  # letters of Latin alphabets, of which several encodings are possible
+    images = files(*(f"snimky/S{i}.tif" for i in range(6)))
+    with pytest.raises(CallError) as caught:
+        open_source(made(tmp_path / "1250", "folder", {name: text.encode("cp1250"), **images}))
+    said = command_text(caught.value)
+    assert f"{name} is not UTF-8 (byte 0xed in line 1), so it is not read" in said
+    assert "iconv -f WINDOWS-1250 -t UTF-8" in said
+    layout, good, _, _ = read(made(tmp_path / "utf-8", "folder", {"vady.csv": text.encode(), **images}))
+    assert layout == "table (CSV)"
+    assert {label for _, label in good.values()} == {"škrábanec", "bublina"}
+
+
 # Tables beside class folders that are not the source.
 NOT_THE_SOURCE = {
     "a log": ("log.csv", table("epoch,loss", "1,0.5", "2,0.4")),

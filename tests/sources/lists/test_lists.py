@@ -4,6 +4,7 @@ from pathlib import Path
 import pytest
 
 from shardkit.errors import CallError, DataError, ShardkitError
+from shardkit.sources.formats.tables.opening import open_list_files
 from shardkit.sources.opening import open_source
 from shardkit.sources.recognising.class_names import find_class_names
 from shardkit.storage import open_folder
@@ -48,6 +49,27 @@ def test_the_form_of_a_list_is_the_one_that_names_images(name, tmp_path):
     _, rows, skipped = read(root / "train.txt", layout="list")
     assert rows == expected
     assert skipped == {}
+
+
+# name: lines between tabs, and whether the first names the columns
+TITLES = {
+    "GBIF's": (["gbifID\tkingdom", "2001\tAnimalia", "2002\tPlantae"], True),
+    "more columns than lists have": (["\t".join(f"n{i}" for i in range(200)), *["\t".join("9" * 200)] * 2], True),
+    "names and a number each": (["cat/1\t5", "cat/2\t7", "dog/3\t7"], False),
+    "no number below": (["a\tcat", "b\tdog", "c\tdog"], False),
+    "one line of numbers, perhaps of a record": (["a\tcat", "2001\tdog"], False),
+    "a title twice": (["n\tn\tid", "a\tb\t1", "a\tb\t2"], False),
+}
+
+
+@pytest.mark.parametrize("name", TITLES)
+def test_texts_above_numbers_between_tabs_name_the_columns(name, tmp_path):
+    lines, is_header = TITLES[name]
+    write(tmp_path, {"occurrence.txt": lines})
+    ways = open_list_files(open_folder(str(tmp_path)), "occurrence.txt")
+    found = next(one for one in ways if one.delimiter == "\t")
+    assert found.has_header is is_header
+    assert (found.columns == tuple(lines[0].split("\t"))) is is_header
 
 
 def test_the_sample_is_read():

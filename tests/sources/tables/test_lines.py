@@ -3,7 +3,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from shardkit.sources.formats.tables import lines
-from shardkit.sources.formats.tables.lines import encoding_of, read_lines
+from shardkit.sources.formats.tables.lines import encoding_of, first_bad_byte, read_lines
 from shardkit.storage import open_folder
 
 
@@ -76,3 +76,18 @@ ENCODINGS = {
 def test_the_encoding_of_a_table_is_another_one_only_if_all_its_letters_say_so(text, written, read, tmp_path):
     (tmp_path / "t.csv").write_bytes(text.encode(written))
     assert encoding_of(open_folder(str(tmp_path)), "t.csv") == read
+
+
+@pytest.mark.parametrize(
+    ("data", "place"),
+    [
+        ("a.jpg;x\nb.jpg;žluť\n".encode("cp1250"), (2, 0x9E)),
+        ("a.jpg;Größe\n".encode("cp1252"), None),
+        ("a.jpg;žluť\n".encode(), None),
+        ("a.jpg;žluť\n".encode("utf-16"), None),
+    ],
+    ids=["Czech", "German as Excel writes it", "UTF-8", "UTF-16"],
+)
+def test_the_first_byte_that_is_not_of_the_encoding_is_found(data, place, tmp_path):
+    (tmp_path / "t.csv").write_bytes(data)
+    assert first_bad_byte(open_folder(str(tmp_path)), "t.csv") == place

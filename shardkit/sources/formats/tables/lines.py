@@ -145,6 +145,31 @@ def encoding_of(folder: Folder, path: str) -> str:
     return found[0] if len(found) == 1 else UTF_8
 
 
+def first_bad_byte(folder: Folder, path: str) -> tuple[int, int] | None:
+    """Return the number of the first line that cannot be read, and its first bad byte; None if all can.
+
+    Only the beginning of the file is read, as for its encoding.
+    """
+    encoding = encoding_of(folder, path)
+    with os_errors_as("read the table", folder.url_of(path)), folder.open(path) as file:
+        head: bytes = file.read(READ_BYTES)
+    if b"\0" in head:  # UTF-16, or no text
+        return None
+    lines = head.splitlines()
+    for number, piece in enumerate(lines[:-1] if len(head) == READ_BYTES else lines, 1):
+        if (byte := _bad_byte(piece, encoding)) is not None:
+            return number, byte
+    return None
+
+
+def _bad_byte(piece: bytes, encoding: str) -> int | None:
+    try:
+        piece.decode(encoding)
+    except UnicodeDecodeError as error:
+        return piece[error.start]
+    return None
+
+
 def _is_chinese(pieces: Sequence[bytes]) -> bool:
     """Return whether lines are GB 2312: most signs are common ones, some of them of a part that Korean text lacks."""
     if not all(map(_OF_CHINESE.fullmatch, pieces)):
@@ -155,11 +180,7 @@ def _is_chinese(pieces: Sequence[bytes]) -> bool:
 
 
 def _is_utf_8(piece: bytes) -> bool:
-    try:
-        piece.decode(UTF_8)
-    except UnicodeDecodeError:
-        return False
-    return True
+    return _bad_byte(piece, UTF_8) is None
 
 
 def _is_of_language(pieces: Sequence[bytes], encoding: str, letters: re.Pattern[str]) -> bool:

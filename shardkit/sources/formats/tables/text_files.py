@@ -30,11 +30,13 @@ _OF_LABELS = ("labels", "label", "classes", "targets", "image_labels")
 _LINE = "\n"  # the delimiter of a file whose lines are names
 _BLANKS = " "
 _FIRST_BLANK, _LAST_BLANK = " *", "* "  # before a label of several words; behind a path with blanks
-_DELIMITERS = ("\t", ",", ";", "|", _BLANKS, _FIRST_BLANK, _LAST_BLANK)
+_TAB = "\t"
+_DELIMITERS = (_TAB, ",", ";", "|", _BLANKS, _FIRST_BLANK, _LAST_BLANK)
 _SAMPLE = 200  # lines that decide
 _FLAGS = {"-1", "0", "1"}  # of VOC's lists of one class
 _FEW = 3  # lines, of which nothing repeats
-_MAX_COLUMNS = 60
+_MAX_COLUMNS = 60  # between tabs, tables such as GBIF's occurrence.txt have hundreds
+_NUMBER = re.compile(r"[-+]?[0-9]+(?:[.][0-9]+)?")
 _LONGEST_LINE = 4096  # characters: longer lines are no records of a list
 
 
@@ -139,12 +141,12 @@ def _divided(
     for delimiter in delimiters:
         rows = [_fields(text, delimiter) for text in texts]
         width = len(rows[-1])
-        if not 2 <= width <= _MAX_COLUMNS or any(len(row) != width for row in rows):
+        if width < 2 or (width > _MAX_COLUMNS and delimiter != _TAB) or any(len(row) != width for row in rows):
             continue
         is_divided = any(len(one.columns) == width for one in found) or not all(names_image(row[0]) for row in rows)
         if delimiter in {_FIRST_BLANK, _LAST_BLANK} and is_divided:
             continue
-        columns = _header(rows, known)
+        columns = _header(rows, known) or (_header_of_numbers(rows) if delimiter == _TAB else ())
         names = columns or invented_names(rows)
         found.append(made(names, delimiter, has_count + bool(columns), has_header=bool(columns)))
     return found
@@ -182,6 +184,15 @@ def _header(rows: Sequence[Sequence[str]], known: frozenset[str]) -> tuple[str, 
         return ()
     of_images = any(all(names_image(row[i]) for row in others) for i in range(len(first)))
     return tuple(first) if of_images or any(plain(name) in known for name in first) else ()
+
+
+def _header_of_numbers(rows: Sequence[Sequence[str]]) -> tuple[str, ...]:
+    """Return the first row if it has only texts, all different, and the others have numbers in one of its columns."""
+    first, *others = rows
+    are_names = len(set(first)) == len(first) and all(any(map(str.isalpha, one)) for one in first)
+    if len(others) < 2 or not are_names or any(map(names_image, first)):
+        return ()
+    return tuple(first) if any(all(_NUMBER.fullmatch(row[i]) for row in others) for i in range(len(first))) else ()
 
 
 def invented_names(rows: Sequence[Sequence[str]]) -> tuple[str, ...]:

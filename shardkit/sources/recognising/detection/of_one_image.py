@@ -30,6 +30,7 @@ from shardkit.sources.readings.values import Annotation, Images, Labels, Listed,
 from shardkit.sources.recognising.claims.searching import files_by_kind
 from shardkit.sources.recognising.detection.image_fields import classes_of
 from shardkit.sources.recognising.detection.image_sets import chosen_lists
+from shardkit.sources.recognising.detection.other_names import note_of_other_names
 from shardkit.sources.walking import (
     children,
     ending,
@@ -249,6 +250,7 @@ def _open(opening: Opening, *, layout: Layout) -> Source:
     of_folders = {place: images for place, images in found.items() if images is not None}
     lists, bases = _image_sets(folder, of_folders)
     paths = [path for path, entry in files_below(folder, "") if ending(entry.name) == kind.ending]
+    remark += "" if kind.ending == ".txt" else note_of_other_names(folder, kind, paths)
     inside = list(dict.fromkeys(map(parent_of, paths)))
     if kind is VOC:
         having = (place for place in inside[:_MAX_INNER] if _has_files(folder, place, kind, is_stated=is_stated))

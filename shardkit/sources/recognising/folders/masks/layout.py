@@ -36,7 +36,7 @@ def open_masks(opening: Opening) -> ReadingSource:
         msg = (
             f"{folder.url}: there is no folder of masks next to one of images; shardkit reads SOURCE/images and "
             "SOURCE/masks, SOURCE/<split>/images and SOURCE/<split>/masks, or SOURCE/images/<split> and "
-            "SOURCE/masks/<split>, masks as PNG, TIFF or BMP"
+            "SOURCE/masks/<split>, masks as PNG, TIFF, BMP or grey GIF"
         )
         raise DataError(msg)
     palette, note = find_palette(folder, found)
