@@ -222,7 +222,8 @@ _ROWS = (
     LayoutSpec(
         "webdataset",
         ("WebDataset",),
-        "`.tar` files of samples: an image with `.cls`, `.label.txt` or `.json`, read in place",
+        "`.tar` files of samples: an image with `.cls`, `.label.txt` or `.json`, read in place; `classes.txt` next to "
+        "them names labels that are its numbers",
         open="record_sources.webdataset:open_webdataset",
         recognise="record_sources.webdataset:is_webdataset",
         options=("label_columns",),
