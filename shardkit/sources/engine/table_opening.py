@@ -232,7 +232,9 @@ class TableOpening:
     def _unnamed(self, file: TableFile, key: int, origin: Column) -> tuple[int, ...]:
         if origin.lines or origin.via:
             return ()
-        facts = [one for _, one in self.at.reading.facts() if isinstance(one, Column) and names_file(one.files, file.path)]
+        facts = [
+            one for _, one in self.at.reading.facts() if isinstance(one, Column) and names_file(one.files, file.path)
+        ]
         named_ = {file.columns[key], *(name for one in facts for name in (*one.key, *one.column))}
         return tuple(i for i, name in enumerate(file.columns) if name not in named_)
 

@@ -1,6 +1,5 @@
 """Doubts about folders as classes: their form."""
 
-import itertools
 import re
 from collections import Counter, defaultdict
 from collections.abc import Iterator
@@ -15,9 +14,11 @@ from shardkit.sources.readings.values import PathPart
 from shardkit.sources.recognising.folders.folder_names import original_of
 from shardkit.sources.recognising.folders.name_fields import form_of
 from shardkit.sources.recognising.folders.split_folders import splits_of
+from shardkit.sources.walking import join
 
 _MAX_WORDS = 12  # that names begin with, of others each may be that of one image
 _FEW = 10  # one in so many files is no accident
+_MIN_COPIES = 3  # between splits
 _MIN_CODES, _MAX_CODES = 3, 8  # fields of names besides the class, and values of each
 _DIGIT = re.compile(r"[0-9]")
 _FIRST = re.compile(r"[\W\d_]")  # ends the first word of a name
@@ -50,8 +51,21 @@ def doubts_about_trees(found: Evidence, label: PathPart) -> Iterator[str]:
         yield f"files of {first_of([*map(printable, odd)], 3)} are called unlike those of the other classes"
     for name in (copied := [*copied_classes(found)]):
         yield f"the files of {printable(name)} are copies of those of other classes"
-    for first, second in itertools.islice(copies_apart(found), 0 if copied else 1):
-        yield f"{printable(first)} and {printable(second)} are one picture"
+    if not copied:
+        yield from _about_pictures_apart(found)
+
+
+def _about_pictures_apart(found: Evidence) -> Iterator[str]:
+    """Yield that pictures are in two classes or splits, if they are many: a few are in most datasets."""
+    for values, sizes, least in ((found.labels, found.counts, 1), (found.splits, Counter(found.splits), _MIN_COPIES)):
+        pairs = [pair for pair in copies_apart(found) if values[pair[0]] != values[pair[1]]]
+        counts = Counter(values[row] for pair in pairs for row in pair)
+        if len(pairs) >= least and any(
+            _FEW * num >= sizes[value] for value, num in counts.items() if value is not None
+        ):
+            first, second = (printable(join(found.reading.images.root, found.keys[row])) for row in pairs[0])
+            yield f"{first} and {second} are one picture"
+            return
 
 
 def _about_splits(found: Evidence) -> Iterator[str]:

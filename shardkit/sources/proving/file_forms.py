@@ -40,7 +40,7 @@ def unlike_in_files(labels: Sequence[str | None], paths: Sequence[str]) -> list[
 
 
 def views_of(paths: Iterable[str]) -> list[str]:
-    """Return the ends of names under which most files are there, such as _nir and _rgb for 12_nir.png and 12_rgb.png."""
+    """Return the ends of names under which most files are there: _nir and _rgb for 12_nir.png and 12_rgb.png."""
     ends = defaultdict[str, set[str]](set)
     stems = {path.rpartition(".")[0] for path in paths}
     for stem in stems:

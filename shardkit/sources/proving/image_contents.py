@@ -56,8 +56,8 @@ def _headers(found: Evidence, values: Mapping[str, T]) -> Iterator[tuple[T, Imag
             yield value, inspect(data or b"")
 
 
-def copies_apart(found: Evidence) -> Iterator[tuple[str, str]]:
-    """Yield two examples that are one file, and are in two classes or two splits.
+def copies_apart(found: Evidence) -> Iterator[tuple[int, int]]:
+    """Yield the numbers of two examples that are one file, and are in two classes or two splits.
 
     Only examples of equal size are read, a few of those that have many: planning looks at all of them.
     """
@@ -68,7 +68,9 @@ def copies_apart(found: Evidence) -> Iterator[tuple[str, str]]:
     apart = (rows for size, rows in alike.items() if size > 0 and len({facts[row] for row in rows}) > 1)
     # Copies keep their names more often than two photographs have one size.
     names = Counter(key.rpartition("/")[2] for key in found.keys)
-    ranked = sorted(apart, key=lambda rows: (max(-names[found.keys[row].rpartition("/")[2]] for row in rows), len(rows)))
+    ranked = sorted(
+        apart, key=lambda rows: (max(-names[found.keys[row].rpartition("/")[2]] for row in rows), len(rows))
+    )
     known = dict[tuple[int, bytes], int]()
     for row in itertools.islice(itertools.chain.from_iterable(ranked), _MAX_READ):
         path = join(found.reading.images.root, found.keys[row])
@@ -76,7 +78,7 @@ def copies_apart(found: Evidence) -> Iterator[tuple[str, str]]:
         other = known.setdefault((found.num_bytes[row], sample or b""), row)
         first = join(found.reading.images.root, found.keys[other])
         if sample and facts[other] != facts[row] and _are_one(found, first, path):
-            yield first, path
+            yield other, row
 
 
 def copies(found: Evidence) -> Iterator[tuple[str, str]]:

@@ -54,9 +54,7 @@ _MAX_SHOWN = 3
 _FIRST_WORD = re.compile(r"^([^\W\d_]+)[ ._-]")  # of a name
 
 
-def offers(
-    opening: Opening, recognised: Reading | None = None, found: Evidence | None = None
-) -> Iterator[Offer]:
+def offers(opening: Opening, recognised: Reading | None = None, found: Evidence | None = None) -> Iterator[Offer]:
     """Yield readings that may be meant, the likely ones first; with what is known of the one that was recognised."""
     paths = [
         path
@@ -128,11 +126,7 @@ def _of_the_same(opening: Opening, reading: Reading, paths: list[str]) -> Iterat
     if isinstance(reading.split, PathPart):
         yield from _of_splits(reading, reading.split, parts)
     elif reading.split is None:
-        words = {name: _FIRST_WORD.match(name) for name in map(posixpath.basename, inside)}
-        splits = {match[1]: split_of_word(match[1].lower()) for match in words.values() if match}
-        if all(words.values()) and all(splits.values()) and len({*splits.values()}) > 1:
-            named = PathRegex(_FIRST_WORD.pattern, map=dict(splits))
-            yield Offer(replace(reading, split=named), f"the split is in the file name: {first_names([*splits], '')}")
+        yield from _of_first_words(reading, inside)
     if globs := _globs_of_made(inside):
         yield Offer(ignoring(reading, globs), f"without {first_names(globs, '')}", is_whole=True)
     views = views_of(inside)
@@ -211,6 +205,15 @@ def _plain_name(name: str) -> str:
     """Return a name as it is compared with others, without words that no class is called: ``good`` of ``good_new``."""
     words = [word for word in words_of(name) if word not in UNSAID]
     return plain_name(" ".join(words)) or plain_name(name)
+
+
+def _of_first_words(reading: Reading, paths: Sequence[str]) -> Iterator[Offer]:
+    """Yield the reading with the splits that the names of files begin with."""
+    words = {name: _FIRST_WORD.match(name) for name in map(posixpath.basename, paths)}
+    splits = {match[1]: split_of_word(match[1].lower()) for match in words.values() if match}
+    if all(words.values()) and all(splits.values()) and len({*splits.values()}) > 1:
+        split = PathRegex(_FIRST_WORD.pattern, map=dict(splits))
+        yield Offer(replace(reading, split=split), f"the split is in the file name: {first_names([*splits], '')}")
 
 
 def _of_splits(reading: Reading, split: PathPart, parts: Sequence[Sequence[str]]) -> Iterator[Offer]:

@@ -127,7 +127,7 @@ def of_levels(paths: list[str], base: Reading, *, has_copies: bool) -> Iterator[
         inside = [one for one in parts if len(one) > at and one[at] not in others]
         yield from _of_view(inside, base, [f"{above}{name}/" for name in others], f", without {first_names(others)}")
     if 1 < len(tops) <= _MAX_SHOWN:
-        for top in sorted(reversed(tops), key=is_beside):  # the newest version first
+        for top in sorted(tops[::-1], key=is_beside):  # the newest version first
             others = [name for name in tops if name != top]
             globs = [f"{above}{name}/" for name in others]
             inside = [one for one in parts if len(one) > at and one[at] == top]
@@ -137,7 +137,9 @@ def of_levels(paths: list[str], base: Reading, *, has_copies: bool) -> Iterator[
 def is_beside(name: str) -> bool:
     """Return whether a folder is called like masks, results or what nobody wants to learn from."""
     words = DRAWN | _RESULTS
-    return bool(SAYS_MASKS.search(name)) or is_of_project(name) or is_unsaid(name) or not words.isdisjoint(words_of(name))
+    return (
+        bool(SAYS_MASKS.search(name)) or is_of_project(name) or is_unsaid(name) or not words.isdisjoint(words_of(name))
+    )
 
 
 def _loose(parts: Sequence[Sequence[str]]) -> int | None:
@@ -203,7 +205,7 @@ def split_level(levels: Mapping[int, Sequence[str]]) -> PathPart | None:
 
 
 def _level_alike(parts: Sequence[Sequence[str]], many: Mapping[int, Sequence[str]]) -> PathPart | None:
-    """Return the splits that two or three folders with the same folders inside may mean: the largest is for training."""
+    """Return the splits that two or three folders of the same classes may mean: the largest is for training."""
     deepest = max(many, default=0)
     for i, names in many.items():
         inside = {name: {one[deepest] for one in parts if one[i] == name} for name in names}

@@ -100,7 +100,7 @@ def of_tables(
 
 
 def _of_one_folder(offer: Offer, one: NamingFile) -> Iterator[Offer]:
-    """Yield an offer for each of a few folders that have images of the same names; the offer itself if there are none."""
+    """Yield an offer for each of a few folders with images of the same names; the offer itself if there are none."""
     folders = {parent_of(path) for found in one.named.values() if len(found.paths) > 1 for path in found.paths}
     if not 1 < len(folders) <= _MAX_SHOWN:
         yield offer

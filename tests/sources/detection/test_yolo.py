@@ -107,7 +107,11 @@ LAYOUTS = {
         None,
         [("images/a.jpg", None, 1)],
     ),
-    "data.yaml without folders of images": ({"images/a.jpg": b"x", "labels/a.txt": BOX}, NAMES, [("images/a.jpg", None, 1)]),
+    "data.yaml without folders of images": (
+        {"images/a.jpg": b"x", "labels/a.txt": BOX},
+        NAMES,
+        [("images/a.jpg", None, 1)],
+    ),
     "no data.yaml, other folders": (
         {"images/x/a.jpg": b"x", "labels/x/a.txt": BOX, "obj.names": "cat\r\ndog\r\n"},
         None,

@@ -391,10 +391,12 @@ TREES = {
         NUMBERED | {f"zuschauen/{n}.png": picture(n) for n in (0, 9)},
         NUMBERED | {f"zuschauen/{n}.png": picture(n + 9) for n in (0, 9)},
     ),
-    "one picture in two splits": (
-        "test/dog/9.png and train/dog/4.png are one picture",
-        SPLIT_PETS | {"test/dog/9.png": picture(99), "train/dog/4.png": picture(99)},
-        SPLIT_PETS | {"train/dog/9.png": picture(99), "train/dog/4.png": picture(99)},
+    "pictures in two splits": (
+        "test/dog/a.png and train/dog/a.png are one picture",
+        SPLIT_PETS
+        | {f"{split}/dog/{n}.png": picture(90 + i) for split in ("test", "train") for i, n in enumerate("abc")},
+        SPLIT_PETS
+        | {f"{split}/dog/{n}.png": picture(90 + i) for split in ("test", "train") for i, n in enumerate("ab")},
     ),
     "all classes once more": (
         "the files of all are copies of those of other classes; all is called like images without a class",
@@ -703,7 +705,10 @@ def test_the_first_reading_that_is_offered_is_the_one_that_was_recognised(odd, t
     ("files", "said"),
     [
         (sized(lambda _: 6), '"form": "centre"'),
-        (yolo(7.5) | {f"labels/{i}.txt": "1 6 6 4 4\n" for i in range(12)}, "correct their numbers, which may be pixels"),
+        (
+            yolo(7.5) | {f"labels/{i}.txt": "1 6 6 4 4\n" for i in range(12)},
+            "correct their numbers, which may be pixels",
+        ),
     ],
     ids=["a table", "YOLO"],
 )

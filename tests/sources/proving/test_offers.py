@@ -225,7 +225,9 @@ OFFERED = {
         20,
     ),
     "splits in the first word of names": (
-        pictures(*(f"{name}/{split}_{n}.png" for name in ("cat", "dog") for split in ("train", "test") for n in "1234")),
+        pictures(
+            *(f"{name}/{split}_{n}.png" for name in ("cat", "dog") for split in ("train", "test") for n in "1234")
+        ),
         "the split is in the file name: test, train",
         ["cat", "dog"],
         16,
@@ -244,7 +246,8 @@ OFFERED = {
         16,
     ),
     "lists of splits most of whose images are gone": (
-        in_folders("cat", "dog") | {f"{one}.txt": "".join(f"cat/{n}.png\n" for n in at) for one, at in OLD_LISTS.items()},
+        in_folders("cat", "dog")
+        | {f"{one}.txt": "".join(f"cat/{n}.png\n" for n in at) for one, at in OLD_LISTS.items()},
         "read as <label>/…/image",
         ["cat", "dog"],
         8,

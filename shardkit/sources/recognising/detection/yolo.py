@@ -26,7 +26,7 @@ from shardkit.sources.engine.file_groups import matching_files
 from shardkit.sources.engine.image_places import find_paths
 from shardkit.sources.engine.paths import PathRule, path_parts
 from shardkit.sources.formats.class_names import read_fields
-from shardkit.sources.formats.yolo import CLASS_LISTS, YAMLS, YOLO, class_files_in, read_class_file, read_yaml
+from shardkit.sources.formats.yolo import CLASS_LISTS, YAMLS, YOLO, class_files_in, names_in, read_class_file, read_yaml
 from shardkit.sources.listing import Source
 from shardkit.sources.name_index import written_path
 from shardkit.sources.options import Opening, SourceOptions
@@ -123,7 +123,9 @@ def _find_yaml(folder: Folder) -> str | None:
 def _of_yaml(folder: Folder, root: Folder, yaml_path: str, *, is_root: bool) -> _Found:
     data = read_yaml(folder, yaml_path)
     if not data.entries:
-        msg = f"{folder.url}/{yaml_path}: it names no images: `train`, `val` and `test` are missing; add the folders of "
+        msg = (
+            f"{folder.url}/{yaml_path}: it names no images: `train`, `val` and `test` are missing; add the folders of "
+        )
         raise DataError(f"{msg}images")
 
     def exists(path: str) -> bool:

@@ -40,7 +40,10 @@ _LETTER = re.compile(r"(?<=[a-z])[A-Z]\Z|(?<=[ _-])[A-Za-z]\Z")  # in place of a
 _BETWEEN = re.compile(r"[ _.-]+")
 _RANGE_STEP = 100  # folders 00000/, 01000/, 02000/ divide images by their numbers
 # Windows, macOS, Linux and browsers: "cat - Copy (2)", "cat copy 2", "cat (copy)", "cat (1)".
-_COPIED = "(?:copy|copie|copia|c\u00f3pia|kopie|kopia|k\u00f3pia|kopija|kopi|kopya|kopio|m\u00e1solat|копия|копія|副本|コピー|복사본)"
+_COPIED = (
+    "(?:copy|copie|copia|c\u00f3pia|kopie|kopia|k\u00f3pia|kopija|kopi|kopya|kopio|m\u00e1solat|копия|копія|副本|コピー|"
+    "복사본)"
+)
 _COPY = re.compile(
     rf"(?P<of>.+?)(?: - {_COPIED}(?: \([0-9]+\))?| {_COPIED}(?: [0-9]+)?| \((?:copy|[0-9]+)\))",
     re.IGNORECASE,
