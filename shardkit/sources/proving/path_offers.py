@@ -127,7 +127,8 @@ def of_levels(paths: list[str], base: Reading, *, has_copies: bool) -> Iterator[
         inside = [one for one in parts if len(one) > at and one[at] not in others]
         yield from _of_view(inside, base, [f"{above}{name}/" for name in others], f", without {first_names(others)}")
     if 1 < len(tops) <= _MAX_SHOWN:
-        for top in sorted(tops[::-1], key=is_beside):  # the newest version first
+        newest_first = tops[::-1]
+        for top in sorted(newest_first, key=is_beside):
             others = [name for name in tops if name != top]
             globs = [f"{above}{name}/" for name in others]
             inside = [one for one in parts if len(one) > at and one[at] == top]
