@@ -128,7 +128,7 @@ def of_levels(paths: list[str], base: Reading, *, has_copies: bool) -> Iterator[
         yield from _of_view(inside, base, [f"{above}{name}/" for name in others], f", without {first_names(others)}")
     if 1 < len(tops) <= _MAX_SHOWN:
         newest_first = tops[::-1]
-        for top in sorted(newest_first, key=is_beside):
+        for top in sorted(newest_first, key=lambda name: (is_beside(name), any(map(str.isdigit, name)))):
             others = [name for name in tops if name != top]
             globs = [f"{above}{name}/" for name in others]
             inside = [one for one in parts if len(one) > at and one[at] == top]
