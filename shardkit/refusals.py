@@ -4,14 +4,11 @@ A layout or a check knows what it found and which options would help. It does no
 whether there is a command line. So it raises values; who was called by the user completes and prints them.
 """
 
-import os
-import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
 from shardkit.errors import CallError, DataError, ShardkitError
-from shardkit.naming import printable
 from shardkit.options.call import Call, Change
 from shardkit.options.words import is_command_line
 
@@ -34,8 +31,7 @@ class Refusal:
             said = "; ".join(filter(None, (self.problem, self.remedy)))
         else:
             several = len(ways) > 1
-            is_run = is_command_line() or any(change.moves for change in self.changes)
-            verb = ("choose one of" if several else "run") if is_run else f"pass{' one of' * several}"
+            verb = ("choose one of" if several else "run") if is_command_line() else f"pass{' one of' * several}"
             before = f"{self.remedy}, or " if self.remedy else ""
             said = "\n".join([f"{self.problem}; {before}{verb}:", *(f"  {way}" for way in ways)])
         return f"{said}\n\n{self.appendix}" if self.appendix else said
@@ -112,33 +108,12 @@ def change_lines(changes: Sequence[Change], call: Call | None) -> list[str]:
     call = call or Call("convert", ("SOURCE",))
     shown, meanings = [], []
     for change in changes:
-        moves = _moves(change, call)
-        if len(moves) < len(change.moves):
-            continue
         if is_command_line():
-            commands = [shlex.join(["mv", *move]) for move in moves]
-            shown.append(" && ".join([*map(printable, commands), call.changed(change).line]))
+            shown.append(call.changed(change).line)
         else:
-            other = change.command not in {None, call.command}
             words = call.keywords(change)
-            renamed = [f"os.rename({old!r}, {new!r})" for old, new in moves]
-            shown.append(
-                "; ".join([*renamed, *([f"shardkit.{change.command}({words})" if other else words] * bool(words))])
-            )
+            is_other = change.command not in {None, call.command}
+            shown.append(f"shardkit.{change.command}({words})" if is_other else words)
         meanings.append(change.meaning)
     width = max(map(len, shown), default=0)
     return [f"{one:{width}}  # {why}" if why else one for one, why in zip(shown, meanings, strict=True)]
-
-
-def _moves(change: Change, call: Call) -> list[tuple[str, str]]:
-    """Return the folders that the user renames before a changed call; fewer if one is missing or would be replaced."""
-    moves: list[tuple[str, str]] = []
-    left = set[str]()
-    for old, new in change.moves:
-        pairs = zip(call.paths_of(old), call.paths_of(new), strict=True)
-        found = [pair for pair in pairs if os.path.isdir(pair[0])]
-        if len(found) != 1 or (os.path.exists(found[0][1]) and found[0][1] not in left):
-            break
-        left.add(found[0][0])
-        moves += found
-    return moves

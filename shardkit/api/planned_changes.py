@@ -130,7 +130,6 @@ def _can_be_planned(change: Change, call: Call) -> bool:
         and not has_blank
         and not leaves
         and not change.starts_anew
-        and not change.moves
         and change.command in {None, call.command}
     )
 

@@ -6,11 +6,19 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
 from shardkit.layouts import LAYOUTS
-from shardkit.naming import printable, split_of_folder
+from shardkit.naming import printable
 from shardkit.options.values import OWN_SPLITS
 from shardkit.options.words import arguments, defined, group_of, is_command_line, words_of
 
 Command = Literal["convert", "plan", "append", "adopt", "report"]
+# Options that say how SOURCE is read, as a whole reading does.
+_OF_A_READING = frozenset(
+    {
+        *("label", "split", "group", "boxes", "mask", "features", "images", "match", "root", "ignore", "layout"),
+        *("class_level", "label_columns", "label_pattern", "label_separator", "label_type", "uncertain", "unlabelled"),
+        *("image_column", "path_prefix", "split_column", "without_annotation"),
+    }
+)
 OUT = "OUT"  # stands for OUTPUT where the user has not named one
 
 
@@ -25,7 +33,6 @@ class Change:
         inside: Path of a folder in the user's SOURCE that takes its place; '' for none.
         command: Another command in place of the user's; None keeps it.
         starts_anew: Whether the user's other options are left out.
-        moves: Old and new path, in SOURCE, of folders that the user renames first.
         is_further: Whether it comes after those that what was found suggests.
         is_whole: Whether what it leaves out is hardly meant to be read, such as copies.
     """
@@ -36,7 +43,6 @@ class Change:
     inside: str = ""
     command: Command | None = None
     starts_anew: bool = False
-    moves: tuple[tuple[str, str], ...] = ()
     is_further: bool = False
     is_whole: bool = False
 
@@ -62,13 +68,14 @@ class Call:
     def changed(self, change: Change) -> "Call":
         """Return the same call with other options; see `Change`.
 
-        Options of the user that another layout does not read are left out with it.
+        Options of the user that another layout does not read are left out with it, and those that a reading says.
         """
         layout = change.options.get("layout")
+        said = _OF_A_READING if "reading" in change.options else frozenset[str]()
         kept = {
             name: value
             for name, value in ({} if change.starts_anew else self.given).items()
-            if name not in change.options and (layout is None or reads(layout, name))
+            if name not in change.options and name not in said and (layout is None or reads(layout, name))
         }
         added = {name: value for name, value in change.options.items() if value is not None}
         command = change.command or self.command
@@ -91,16 +98,6 @@ class Call:
             return (f"{self.sources[0].rstrip('/')}/{change.inside}",)
         first = tuple(one.rstrip("/") for one in self.sources[:1])
         return () if tuple(one.rstrip("/") for one in change.sources) == first else change.sources
-
-    def paths_of(self, path: str) -> list[str]:
-        """Return the paths that a folder of SOURCE, or of the tree of several ones, may have on this host."""
-        first, _, below = path.partition("/")
-        paths = []
-        for source in self.sources:
-            split, _, url = source.rpartition("=")
-            inside = below if split and split_of_folder(split) == first else path
-            paths.append(f"{(url if split else source).rstrip('/')}/{inside}")
-        return paths
 
     @property
     def written(self) -> str:

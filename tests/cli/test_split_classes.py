@@ -1,11 +1,10 @@
 """Splits, deliveries and label files whose classes are those of the others under other names."""
 
+import ast
 import csv
 import json
 import shlex
 import shutil
-import subprocess
-import sys
 from pathlib import Path
 
 import pyarrow as pa
@@ -37,18 +36,13 @@ def stopped(*arguments):
 
 
 def printed_calls(stderr):
-    """The printed commands, each as a list of commands in the order of their running."""
-    lines = [line.strip() for line in stderr.splitlines() if line.startswith(("  mv ", "  shardkit "))]
-    return [[shlex.split(part, comments=True) for part in line.split(" && ")] for line in lines]
+    """The words of each printed command."""
+    return [shlex.split(line, comments=True) for line in stderr.splitlines() if line.startswith("  shardkit ")]
 
 
-def run_printed(commands):
-    for words in commands:
-        if words[0] == "shardkit":
-            result = call(*words[1:])
-            assert result.exit_code == 0, result.output
-        else:
-            subprocess.run(words, check=True)
+def run_printed(words):
+    result = call(*words[1:])
+    assert result.exit_code == 0, result.output
 
 
 def labels_and_contents(output):
@@ -88,7 +82,7 @@ def test_classes_under_other_names_stop_and_the_printed_renaming_corrects_them(n
     assert not (tmp_path / "out/manifest.json").exists()
     assert "other_class_names" in stopped("convert", "my data", "out", "--check", "header")
     renaming, accepting = printed_calls(said)
-    assert accepting == [["shardkit", "convert", "my data", "out", "--accept", "other_class_names"]]
+    assert accepting == ["shardkit", "convert", "my data", "out", "--accept", "other_class_names"]
     run_printed(renaming)
     assert labels_and_contents("out") == wanted
 
@@ -100,12 +94,11 @@ def test_who_accepts_the_names_gets_them_with_a_warning(tmp_path):
     assert labels_and_contents(tmp_path / "out") == same("cat", "dog", "0", "1")
 
 
-def test_folders_of_several_sources_are_renamed_where_they_are(tmp_path, monkeypatch):
+def test_folders_of_sources_with_given_splits_stop_without_a_reading(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     write_tree(tmp_path, folders(mine="cat dog", theirs="Cat=cat Dog=dog"))
-    renaming, _ = printed_calls(stopped("convert", "train=mine", "validation=theirs/", "out"))
-    run_printed(renaming)
-    assert labels_and_contents("out") == same("cat", "dog")
+    [accepting] = printed_calls(stopped("convert", "train=mine", "validation=theirs/", "out"))
+    assert accepting[-2:] == ["--accept", "other_class_names"]
 
 
 STATED = {
@@ -126,11 +119,13 @@ def test_folders_that_the_user_said_are_the_classes_are_renamed(sources, above, 
     assert labels_and_contents("out") == same("cat", "dog")
 
 
-def test_folders_below_a_root_are_not_renamed(tmp_path):
-    write_tree(tmp_path / "data", folders(train="cat dog", val="0 1"))
-    said = stopped("plan", tmp_path, "--root", "data", "--label", "path:1", "--split", "path:0")
-    assert "perhaps '0' is 'cat', '1' is 'dog'" in said
-    assert "mv " not in said
+def test_folders_below_a_root_get_other_names_too(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    write_tree(tmp_path / "above/data", folders(train="1 2 3", val="0=1 1=2 2=3"))
+    options = ["--root", "data", "--label", "path:1", "--split", "path:0"]
+    renaming, _ = printed_calls(stopped("convert", "above", "out", *options))
+    run_printed(renaming)
+    assert labels_and_contents("out") == same("1", "2", "3")
 
 
 def test_splits_that_are_mixed_stop_too(tmp_path):
@@ -171,15 +166,17 @@ def test_splits_with_other_classes_stop_without_a_guess(name, tmp_path):
     said = stopped("plan", write_tree(tmp_path, folders(**splits)))
     assert sentence in said
     assert "perhaps" not in said
-    assert [commands[0][-2:] for commands in printed_calls(said)] == [["--accept", "other_class_names"]]
+    assert [words[-2:] for words in printed_calls(said)] == [["--accept", "other_class_names"]]
 
 
-def test_folders_that_hold_several_splits_are_not_renamed(tmp_path):
-    files = folders(train="cat dog", val="Cat dog")
+def test_folders_that_hold_several_splits_get_other_names_too(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    files = folders(train="cat dog", val="Cat=cat dog")
     turned = {"/".join((*reversed(path.split("/")[:2]), path.split("/")[2])): data for path, data in files.items()}
-    said = stopped("plan", write_tree(tmp_path, turned))
-    assert "perhaps 'Cat' is 'cat'" in said
-    assert "mv " not in said  # into the folder cat, which exists
+    write_tree(tmp_path / "data", turned)
+    renaming, _ = printed_calls(stopped("convert", "data", "out"))
+    run_printed(renaming)
+    assert labels_and_contents("out") == same("cat", "dog")
 
 
 def in_a_zip(root):
@@ -214,12 +211,18 @@ def in_coco(root):
     return root
 
 
-@pytest.mark.parametrize(("make", "options"), [(in_a_zip, []), (in_a_table, []), (in_coco, ["--layout", "coco"])])
-def test_every_layout_stops_with_the_names_that_are_meant(make, options, tmp_path):
-    said = stopped("plan", make(tmp_path), *options)
+@pytest.mark.parametrize("make", [in_a_zip, in_a_table])
+def test_classes_in_archives_and_tables_get_other_names_too(make, tmp_path):
+    source, output = make(tmp_path / "raw"), tmp_path / "out"
+    renaming, _ = printed_calls(stopped("convert", source, output))
+    run_printed(renaming)
+    assert labels_and_contents(output) == same("cat", "dog")
+
+
+def test_classes_of_boxes_stop_with_the_names_that_are_meant(tmp_path):
+    said = stopped("plan", in_coco(tmp_path), "--layout", "coco")
     assert "perhaps '0' is 'cat', '1' is 'dog'" in said
-    assert "mv " not in said  # there are no folders to rename
-    assert [commands[0][-2:] for commands in printed_calls(said)] == [["--accept", "other_class_names"]]
+    assert [words[-2:] for words in printed_calls(said)] == [["--accept", "other_class_names"]]
 
 
 def test_appended_images_do_not_bring_the_datasets_classes_under_other_names(tmp_path, monkeypatch):
@@ -229,7 +232,7 @@ def test_appended_images_do_not_bring_the_datasets_classes_under_other_names(tmp
     for number, names in enumerate(("Cat=cat Dog=dog", "0=cat 1=dog")):
         write_tree(tmp_path / f"more{number}", {f"{number}/{path}": data for path, data in folders(new=names).items()})
         renaming, accepting = printed_calls(stopped("append", "out", f"more{number}/{number}/new"))
-        assert accepting[0][-2:] == ["--accept", "other_class_names"]
+        assert accepting[-2:] == ["--accept", "other_class_names"]
         if number == 0:
             run_printed(renaming)
     assert labels_and_contents("out") == same("cat", "dog")
@@ -250,8 +253,8 @@ def test_class_numbers_of_yolo_that_are_counted_from_1_stop(tmp_path):
     said = stopped("convert", source, tmp_path / "out")
     assert "1 is 'cat', 2 is 'dog', 3 is 'ant'" in said
     assert "subtract 1" in said
-    [[accepting]] = printed_calls(said)
-    run_printed([accepting])
+    [accepting] = printed_calls(said)
+    run_printed(accepting)
     counts = json.loads((tmp_path / "out/manifest.json").read_text())["splits"]["train"]["class_counts"]
     assert counts == [0, 2, 2, 2]
 
@@ -270,13 +273,14 @@ def test_other_class_numbers_of_yolo_are_usual(names, numbers, tmp_path):
     assert result.exit_code == 0, result.output
 
 
-def test_python_raises_the_same_with_the_calls_that_rename(tmp_path, monkeypatch):
+def test_python_raises_the_same_with_the_argument_that_renames(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     write_tree(tmp_path / "data", folders(train="Cat dog", val="cat=Cat dog"))
     with pytest.raises(CallError, match="they differ only in writing") as raised:
         shardkit.convert("data", "out")
     renaming, accepting = (line.partition("#")[0].strip() for line in str(raised.value).splitlines()[1:])
     assert accepting == "accept=['other_class_names']"
-    subprocess.run([sys.executable, "-c", f"import os; {renaming}"], check=True)
-    shardkit.convert("data", "out")
+    keyword, _, written = renaming.partition("=")
+    assert keyword == "reading"
+    shardkit.convert("data", "out", reading=ast.literal_eval(written))
     assert labels_and_contents("out") == same("Cat", "dog")

@@ -175,7 +175,7 @@ class ListingCheck:
             except ShardkitError as refused:
                 raise self.source.misfit(refused) from None
             if self.options.appended_to is None:  # else the classes of the dataset count
-                found = [*check_split_classes(whole.labels, classes, self.source.layout, reading=self.source.reading)]
+                found = [*check_split_classes(whole.labels, classes, reading=self.source.reading)]
                 found += check_class_numbers(whole.labels, self.source.classes, self.source.layout)
                 refuse_stopping(with_accepted(found, self.options.accept))
         if self.existing is not None:

@@ -80,7 +80,7 @@ def collect_findings(
     found = (
         *(() if wrong_reading is None else (wrong_reading,)),
         *(check_names(classes, is_explicit=is_explicit) if has_own_names else ()),
-        *check_split_classes(places, classes, inventory.layout, earlier, inventory.reading),
+        *check_split_classes(places, classes, earlier, inventory.reading),
         *(() if earlier else check_class_numbers(places, inventory.classes, inventory.layout)),
         *check_counts(classes, splits, of_class, options),
         *check_mask_classes(good, classes),

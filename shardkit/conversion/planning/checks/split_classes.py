@@ -7,11 +7,12 @@ classes, or has a few more, as in tests with unknown classes, is usual and warns
 of appended images are usual, too, unless they are numbers where the dataset has names.
 """
 
+import json
 import re
 import unicodedata
 from collections.abc import Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pyarrow as pa
@@ -23,13 +24,14 @@ from shardkit.hashing import COLUMN_BLOCK
 from shardkit.layouts import LAYOUTS
 from shardkit.naming import first_of, split_order
 from shardkit.options.call import Change
-from shardkit.sources.readings.values import PathPart, Reading
+from shardkit.sources.readings.text import to_data
+from shardkit.sources.readings.values import Column, Origin, PathPart, PathRegex, Reading
 
 _NUMBERED = re.compile(r"(.*?)0*([0-9]{1,15})")
 _BETWEEN_WORDS = re.compile(r"(?<=\w)[\s._-]+(?=\w)|_")
 _LEADING_ZEROS = re.compile(r"(?<![0-9])0+(?=[0-9])")
 _BACKGROUND = re.compile(r"_*(background|bg|none|void|unlabel+ed|ignored?|unused|dummy)_*", re.IGNORECASE)
-_MOST_MOVED = 20  # folders in a command
+_MOST_RENAMED = 20  # classes in a command
 
 # Split and class, and two keys that have them: the first and the last in the order of the listing.
 LabelPlaces = Mapping[tuple[str | None, str], tuple[str, str]]
@@ -68,7 +70,6 @@ def joined_places(parts: Sequence[LabelPlaces]) -> LabelPlaces:
 def check_split_classes(
     places: LabelPlaces,
     classes: Sequence[str],
-    layout: str,
     earlier: Sequence[str] = (),
     reading: Reading | None = None,
 ) -> Iterator[Finding]:
@@ -82,12 +83,12 @@ def check_split_classes(
     if earlier:  # a delivery may have a class in one split only
         compared = [_compare({*earlier}, names, classes, "", split or "") for split, names in found.items()]
         if differing := [one for one in compared if one is not None and one.is_renamed]:
-            yield _finding(differing, places, layout, reading)
+            yield _finding(differing, places, reading)
         return
     reference, *others = split_order({split for split in found if split is not None}) or [""]
     compared = [_compare(found[reference], found[split], classes, reference, split) for split in others]
     if differing := [one for one in compared if one is not None]:
-        yield _finding(differing, places, layout, reading)
+        yield _finding(differing, places, reading)
 
 
 def check_class_numbers(places: LabelPlaces, given: Sequence[str] | None, layout: str) -> Iterator[Finding]:
@@ -112,8 +113,7 @@ class _Difference:
 
     split: str  # name of the split whose folders or labels would get the reference's names; '' for images without one
     sentence: str  # what differs
-    # The reference's name of each class of the split, where it is known; in an order in which folders can be renamed.
-    names: Mapping[str, str]
+    names: Mapping[str, str]  # the reference's name of each class of the split, where it is known
     is_renamed: bool = True  # whether both are the same classes under other names
 
 
@@ -160,9 +160,7 @@ def _counted_from_another_start(known: AbstractSet[str], found: AbstractSet[str]
         return {}
     if len(found) < 2 or not {number + step for number in numbers} <= of_number.keys():
         return {}
-    # The one whose new name is free comes first.
-    ordered = sorted(found, key=_number, reverse=step > 0)
-    return {name: of_number[_number(name) + step] for name in ordered}
+    return {name: of_number[_number(name) + step] for name in sorted(found, key=_number)}
 
 
 def _written_otherwise(free: AbstractSet[str], new: AbstractSet[str]) -> dict[str, str]:
@@ -198,14 +196,14 @@ def _numbers_of_names(numbers: AbstractSet[str], words: AbstractSet[str], classe
     return dict(zip(sorted(numbers, key=int), ordered, strict=True)) if len(ordered) == len(words) else {}
 
 
-def _finding(differing: Sequence[_Difference], places: LabelPlaces, layout: str, reading: Reading | None) -> Finding:
+def _finding(differing: Sequence[_Difference], places: LabelPlaces, reading: Reading | None) -> Finding:
     meant = [f"{old!r} is {new!r}" for one in differing for old, new in one.names.items()]
-    are_found = layout.endswith("class folders")
-    level = None if are_found else _stated_level(reading)
-    moves = [_moves(one, places, level) for one in differing] if are_found or level is not None else []
     changes: tuple[Change, ...] = ()
-    if moves and all(moves) and sum(map(len, moves)) <= _MOST_MOVED:
-        changes = (Change("these folders are renamed", moves=tuple(move for one in moves for move in one)),)
+    if all(one.names for one in differing) and len(meant) <= _MOST_RENAMED:
+        names = {(one.split or None, old): new for one in differing for old, new in one.names.items()}
+        if renamed := _renamed(reading, names, places):
+            written = json.dumps(to_data(renamed), ensure_ascii=False)
+            changes = (Change(first_of(meant, EXAMPLES_SHOWN), {"reading": written}),)
     sentences = "; ".join(one.sentence for one in differing)
     return Finding(
         "other_class_names",
@@ -216,23 +214,38 @@ def _finding(differing: Sequence[_Difference], places: LabelPlaces, layout: str,
     )
 
 
-def _stated_level(reading: Reading | None) -> int | None:
-    """Return the level of the folders that the user said are the classes; None if they are not, or named otherwise."""
-    label = reading.label if reading is not None and not (reading.images.root or reading.archives) else None
-    origin = label.origin if label is not None and not label.names else None
-    return origin.path if isinstance(origin, PathPart) and not origin.map else None
+def _renamed(
+    reading: Reading | None, names: Mapping[tuple[str | None, str], str], places: LabelPlaces
+) -> Reading | None:
+    """Return a reading with other names of the classes of some splits; None if its label cannot have any."""
+    label = reading.label if reading is not None else None
+    if reading is None or label is None or label.names or not isinstance(label.origin, PathPart | PathRegex | Column):
+        return None
+    origin: Origin | None = label.origin
+    meant: dict[str, set[str]] = {}
+    for split, name in places:
+        meant.setdefault(name, set()).add(names.get((split, name), name))
+    if all(len(some) == 1 for some in meant.values()):
+        one_of = {name: new for name, (new,) in meant.items()}
+        known = {raw: value and one_of.get(value, value) for raw, value in label.origin.map.items()}
+        others = {name: new for name, new in one_of.items() if name != new and name not in label.origin.map.values()}
+        origin = replace(label.origin, map={**others, **known})
+    else:
+        origin = _by_whole_paths(label.origin, names, places)
+    return None if origin is None else replace(reading, label=replace(label, origin=origin))
 
 
-def _moves(difference: _Difference, places: LabelPlaces, level: int | None) -> list[tuple[str, str]]:
-    """Return the old and the new path of the folder of each class; none if a class has several folders.
-
-    Without a level, it is that of the first folder that is called like the class.
-    """
-    moves = []
-    for old, new in difference.names.items():
-        first, last = (key.split("/")[:-1] for key in places[difference.split or None, old])
-        at = first.index(old) if level is None and old in first else level
-        if at is None or first[:at] != last[:at] or [*first[at:][:1], *last[at:][:1]] != [old, old]:
-            return []
-        moves.append(("/".join([*first[:at], old]), "/".join([*first[:at], new])))
-    return moves
+def _by_whole_paths(
+    origin: Origin, names: Mapping[tuple[str | None, str], str], places: LabelPlaces
+) -> PathRegex | None:
+    """Return the classes by the paths of their folders, for numbers that mean another class in each split."""
+    if not isinstance(origin, PathPart) or origin.map:
+        return None
+    classes: dict[str, str | None] = {}
+    for (split, name), keys in places.items():
+        ways = {tuple(key.split("/")[:-1][: origin.path + 1 or None]) for key in keys}
+        if len(ways) > 1:  # a class has several folders
+            return None
+        classes["/".join(ways.pop())] = names.get((split, name), name)
+    depths = {path.count("/") for path in classes}
+    return PathRegex(f"^((?:[^/]+/){{{depths.pop()}}}[^/]+)/", of="path", map=classes) if len(depths) == 1 else None
