@@ -157,12 +157,16 @@ def _stated(change: Change, plan: "Plan", call: Call, planned: Planned) -> Chang
 
 
 def _accepting(change: Change, error: Exception) -> list[Change]:
-    """Return a change that a finding stops, with the option that accepts the finding; none if nothing accepts it."""
+    """Return a change that a finding stops, with what mends or accepts the finding; none if nothing does."""
     changes = error.refusal.changes if isinstance(error, RefusalError) and "accept" not in change.options else ()
     return [
-        replace(change, meaning=f"{change.meaning}; {one.meaning}", options={**change.options, **one.options})
+        replace(
+            change,
+            meaning=f"{change.meaning}; {one.meaning}",
+            options=one.options if "reading" in one.options else {**change.options, **one.options},
+        )
         for one in changes
-        if "accept" in one.options
+        if {"accept", "reading"} & one.options.keys()
     ]
 
 

@@ -37,6 +37,7 @@ IS_UNLABELLED = pa.field("is_unlabelled", pa.bool_())
 UNLABELLED = pa.field("unlabelled", pa.null())  # its presence says that examples have no label; holds no values
 FEATURE_PREFIX = "feature:"  # of columns that become features: int64, float32, string, or lists of these
 OBJECTS = "objects"
+TARGET = "target"
 
 # Objects of one image: each takes about a kilobyte while it is checked. The densest published photographs have a few
 # thousand.
@@ -45,7 +46,7 @@ MAX_OBJECTS = 50_000
 
 def target_field(num_targets: int) -> pa.Field:
     """Return the column of a regression layout: `num_targets` numbers per image."""
-    return pa.field("target", pa.list_(pa.float32(), num_targets))
+    return pa.field(TARGET, pa.list_(pa.float32(), num_targets))
 
 
 def objects_field(extra: Sequence[pa.Field] = ()) -> pa.Field:

@@ -66,6 +66,7 @@ RENAMED = {
     "case": ({"train": "Cat Dog", "val": "cat=Cat dog=Dog"}, same("Cat", "Dog")),
     "one by case": ({"train": "cat dog ant", "val": "cat Dog=dog"}, same("cat", "dog", "ant")),
     "signs and plurals": ({"train": "my_cat dog", "val": "my.cats=my_cat dogs=dog"}, same("my_cat", "dog")),
+    "accents": ({"train": "míldio são", "val": "mildio=míldio sao=são"}, same("míldio", "são")),
     "two splits": (
         {"train": "cat dog", "val": "0=cat 1=dog", "test": "Cat=cat dog"},
         same("cat", "dog"),
@@ -211,10 +212,10 @@ def in_coco(root):
     return root
 
 
-@pytest.mark.parametrize("make", [in_a_zip, in_a_table])
-def test_classes_in_archives_and_tables_get_other_names_too(make, tmp_path):
+@pytest.mark.parametrize(("make", "options"), [(in_a_zip, []), (in_a_table, ["--label-column", "label"])])
+def test_classes_in_archives_and_tables_get_other_names_too(make, options, tmp_path):
     source, output = make(tmp_path / "raw"), tmp_path / "out"
-    renaming, _ = printed_calls(stopped("convert", source, output))
+    renaming, _ = printed_calls(stopped("convert", source, output, *options))
     run_printed(renaming)
     assert labels_and_contents(output) == same("cat", "dog")
 

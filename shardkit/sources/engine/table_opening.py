@@ -6,8 +6,8 @@ from functools import partial
 from itertools import islice
 from typing import Any, cast
 
-from shardkit.errors import DataError
-from shardkit.naming import first_of
+from shardkit.errors import CallError, DataError
+from shardkit.naming import first_of, printable
 from shardkit.options.words import named
 from shardkit.sources.engine.column_labels import options_of, read_labels
 from shardkit.sources.engine.columns import Columns
@@ -29,6 +29,7 @@ from shardkit.sources.formats.tables.opening import (
     read_prefix,
 )
 from shardkit.sources.formats.tables.records import Record, TableFile, records_of
+from shardkit.sources.formats.tables.values import is_number
 from shardkit.sources.name_index import name_key, written_path
 from shardkit.sources.options import SourceOptions
 from shardkit.sources.readings.values import Column, Labels, Listed
@@ -57,6 +58,7 @@ class TableOpening:
         prefix = read_prefix(files[0])
         key, matching = self._named(origin, files)
         columns = self._columns(files, prefix, key, origin, what)
+        _check_map(origin, what, columns)
         for other in files[1:]:
             if missing := [name for name in columns.used_names if name not in other.columns]:
                 msg = (
@@ -90,7 +92,8 @@ class TableOpening:
         origin = replace(origin, column=tuple(name for name in plain.columns if name not in origin.key))
         label = replace(cast("Labels", self.at.reading.label), origin=origin)
         # Also a class that no image has keeps its number.
-        classes = self.at.reading.classes or (origin.column if label.kind == "indicators" else ())
+        names = (origin.map.get(one, one) for one in origin.column if label.kind == "indicators")
+        classes = self.at.reading.classes or tuple(filter(None, names))
         self.at.reading = replace(self.at.reading, label=label, classes=classes)
         return origin
 
@@ -255,3 +258,13 @@ def _texts(files: Sequence[TableFile], column: int) -> list[str]:
         values = (one.values[at] for one in islice(file.all_records(frozenset({at})), num) if one.problem is None)
         texts += [str(value) for value in values if value not in (None, "")]
     return texts
+
+
+def _check_map(origin: Column, what: str, columns: Columns) -> None:
+    """Refuse a map that would have no effect."""
+    if origin.map and what not in {"label", "split"}:
+        raise CallError(f"{what}: a map has no effect on a column of a table, but for labels and splits; leave it out")
+    if what == "label" and columns.labels.kind == "numbers":
+        for text in (*origin.map, *(one for one in origin.map.values() if one is not None)):
+            if not is_number(text):
+                raise CallError(f"label: the map of numbers has {printable(text)!r}, which is none; correct it")

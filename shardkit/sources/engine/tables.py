@@ -10,7 +10,7 @@ import pyarrow as pa
 
 from shardkit.errors import DataError
 from shardkit.naming import printable
-from shardkit.reject_reasons import NO_SPLIT
+from shardkit.reject_reasons import NO_LABEL, NO_SPLIT
 from shardkit.sources.columns import LINE, UNMEASURED
 from shardkit.sources.engine.columns import Columns
 from shardkit.sources.engine.drivers import Complete, Context, Driver
@@ -70,8 +70,8 @@ class Tables:
                 if not keys:
                     count_skipped(skipped, "records that no image's name begins with")
                 continue
-            if self.map and row.label_name is not None:
-                row = row._replace(label_name=self.map.get(row.label_name, row.label_name))
+            if self.map and row.reason is None:
+                row = self._mapped(row)
             if shared is None or row.key not in shared:
                 yield row if split is None else row._replace(split=split)
                 continue
@@ -80,6 +80,21 @@ class Tables:
                 paths = " and ".join(printable(self.files[i].path) for i in others)
                 why, nulls = f"it is in two splits: {paths}; leave it in one", (None,) * len(columns.fields)
                 yield ListingRow(row.key, None, None, UNMEASURED, 0, NO_SPLIT, why, (row.extra[0], *nulls))
+
+    def _mapped(self, row: ListingRow) -> ListingRow:
+        """Return a row with what the map says in place of its classes or numbers; rejected if a number means none."""
+        if row.label_name is not None:
+            return row._replace(label_name=self.map.get(row.label_name, row.label_name))
+        line, found, *more = row.extra
+        if self.columns.labels.kind != "numbers":
+            names = [name for one in found if (name := self.map.get(one, one)) is not None]
+            return row._replace(extra=(line, [*dict.fromkeys(names)], *more))
+        numbers = {float(text): value for text, value in self.map.items()}
+        targets = [numbers.get(one, one) for one in found]
+        if None in targets:
+            message = f"{shown(found[targets.index(None)])} means no value, as the map of the label says"
+            return row._replace(reason=NO_LABEL, message=message, extra=(line, None, *more))
+        return row._replace(extra=(line, [float(one) for one in targets], *more))
 
     @property
     def are_lists(self) -> bool:

@@ -13,7 +13,7 @@ import pyarrow.compute as pc
 
 from shardkit.archives.mounted_folder import MountedFolder
 from shardkit.images.boxes import has_pixels
-from shardkit.sources.columns import ANNOTATED_HEIGHT, ANNOTATED_WIDTH, FEATURE_PREFIX, LISTING_SCHEMA, OBJECTS
+from shardkit.sources.columns import ANNOTATED_HEIGHT, ANNOTATED_WIDTH, FEATURE_PREFIX, LISTING_SCHEMA, OBJECTS, TARGET
 from shardkit.sources.engine.accounting import Accounting
 from shardkit.sources.filtered_folder import FilteredFolder
 from shardkit.sources.formats.box_tables.records import BOX_TABLES
@@ -60,6 +60,7 @@ class Evidence:
     rejected: Counter[str] = field(default_factory=Counter)
     skipped: Counter[str] = field(default_factory=Counter)  # number of files that are left out, by a phrase
     features: dict[str, list[Any]] = field(default_factory=dict)  # values of further columns of tables, by name
+    targets: Counter[float] = field(default_factory=Counter)  # their numbers for regression
     is_whole: bool = True  # whether all examples are here
     objects: Counter[str] = field(default_factory=Counter)  # number of objects of each class
     num_empty: int = 0  # examples without objects
@@ -77,7 +78,7 @@ class Evidence:
         most = _MAX_ANNOTATED if reading.boxes or reading.mask else _MAX_ROWS
         for listing in _listings(source):
             found.skipped.update(listing.skipped)
-            if listing.columns is None and OBJECTS not in listing.schema.names:
+            if listing.columns is None and not {OBJECTS, TARGET} & {*listing.schema.names}:
                 found._add_rows(listing)
             else:
                 found._add_table(listing.table())
@@ -111,6 +112,8 @@ class Evidence:
         self.num_bytes += examples["source_bytes"].to_pylist()
         if OBJECTS in examples.column_names:
             self._count_objects(examples)
+        if TARGET in examples.column_names:
+            self.targets.update(examples[TARGET].combine_chunks().flatten().to_pylist())
         for name in examples.column_names:
             if name.startswith(FEATURE_PREFIX):
                 self.features.setdefault(name.removeprefix(FEATURE_PREFIX), []).extend(examples[name].to_pylist())

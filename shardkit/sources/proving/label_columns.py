@@ -1,5 +1,6 @@
 """Doubts about the columns of a table that labels come from."""
 
+import re
 from collections.abc import Iterator
 from typing import Any
 
@@ -13,6 +14,7 @@ from shardkit.sources.formats.column_names import (
     named_like,
 )
 from shardkit.sources.formats.tables.values import is_number
+from shardkit.sources.proving.class_names import plain_name
 from shardkit.sources.proving.evidence import Evidence, repeats
 from shardkit.sources.readings.values import Column
 from shardkit.sources.recognising.folders.split_folders import number_of_word
@@ -74,6 +76,9 @@ _JUDGEMENTS = frozenset(
 _OF_SOME = _JUDGEMENTS | {"label", "labels", "class", "corrected", "correction"}
 
 
+_OF_NONE = re.compile(r"-?9{2,}|-[19]")
+_MIN_MISSING = 3
+_FEW_OTHERS = 20  # one in so many is no accident
 _USUAL = (*LABEL_COLUMNS, *LIKELY_LABEL_COLUMNS)
 
 
@@ -107,11 +112,43 @@ def doubts_about_columns(found: Evidence, label: Column) -> Iterator[str]:
         yield f"the column {printable(name)!r} may hold numbers"
     if pairs := [one for one, values in found.features.items() if _names_others(values, found)]:
         yield f"{first_of([*map(repr, pairs)], 3)} names a second image, so a label may be that of a pair"
+    for number in missing_numbers(found):
+        yield f"{number:g} occurs {found.targets[number]:,} times, and may stand for no value"
+    yield from _about_names(found)
     if found.are_single:
         yield "most classes have one image"
     for _, names in found.unused_levels():
         yield f"folders such as {first_of(sorted({*map(printable, names)}), 3)} are not used"
         return
+
+
+def missing_numbers(found: Evidence) -> list[float]:
+    """Return the numbers such as -999, far from all others, that may stand for none."""
+    missing = []
+    for number, count in found.targets.items():
+        others = [one for one in found.targets if one != number]
+        if count >= _MIN_MISSING and _OF_NONE.fullmatch(f"{number:g}") and len(others) >= _MIN_MISSING:
+            low, high = min(others), max(others)
+            if max(low - number, number - high) > (high - low) / 4:
+                missing.append(number)
+    return missing
+
+
+def _about_names(found: Evidence) -> Iterator[str]:
+    """Yield that paths of images have names of other classes than a table says."""
+    of_words = {plain_name(name): name for name in found.counts if len(name) > 1 and not name.isdecimal()}
+    num, others = 0, list[tuple[str, str]]()
+    for key, label in zip(found.keys, found.labels, strict=True):
+        said = {of_words[word] for one in words_of(key) if (word := plain_name(one)) in of_words}
+        num += len(said) == 1
+        if len(said) == 1 and label not in said:
+            others.append((key, label or ""))
+    if 2 * num >= len(found.keys) and _FEW_OTHERS * len(others) >= num > 0:
+        key, label = others[0]
+        yield (
+            f"{len(others):,} of {num:,} paths say another class than the table, such as {printable(key)}, which is "
+            f"{printable(label)!r} there"
+        )
 
 
 def is_other(name: str) -> bool:

@@ -23,6 +23,7 @@ from shardkit.sources.proving.class_names import is_sheet, odd_names, plain_name
 from shardkit.sources.proving.evidence import Evidence
 from shardkit.sources.proving.file_forms import unlike_in_files, views_of
 from shardkit.sources.proving.image_contents import copied_classes, copies_apart
+from shardkit.sources.proving.label_columns import missing_numbers
 from shardkit.sources.proving.mask_offers import instead_of_masks
 from shardkit.sources.proving.path_offers import Offer, first_names, folders_inside, ignoring, of_levels, of_names
 from shardkit.sources.proving.table_offers import (
@@ -72,6 +73,7 @@ def offers(opening: Opening, recognised: Reading | None = None, found: Evidence 
             yield replace(_without_classes(recognised, copied), is_whole=True)
         yield from _of_the_same(opening, recognised, paths)
         yield from _in_one_writing(recognised, found.counts)
+        yield from _without_missing(recognised, found)
         if recognised.boxes is not None:
             yield from _of_policies(recognised, found)
     has_copies = found is not None and next(copies_apart(found), None) is not None
@@ -154,6 +156,7 @@ def _of_the_same(opening: Opening, reading: Reading, paths: list[str]) -> Iterat
         named = replace(reading, label=replace(label, origin=PathPart(index, parts_of_names)), split=split)
         yield Offer(named, f"the classes are {first_names(sorted({*parts_of_names.values()}), '')}")
     if all(name.isdecimal() for name in names):
+        yield Offer(replace(reading, label=replace(label, kind="number")), "a number for regression")
         for path in files_of_names(opening):
             for first in (None, min(map(int, names))) if ending(path) == ".txt" else (None,):
                 named = replace(reading, label=replace(label, names=path, first=first))
@@ -199,6 +202,17 @@ def _in_one_writing(reading: Reading, counts: Mapping[str, int]) -> Iterator[Off
     if twins := {name: usual for name in sorted(counts) if (usual := written[_plain_name(name)]) != name}:
         joined = replace(reading, label=replace(label, origin=replace(label.origin, map=twins)))
         yield Offer(joined, f"{first_names([*twins], '')} read as {first_names([*dict.fromkeys(twins.values())], '')}")
+
+
+def _without_missing(reading: Reading, found: Evidence) -> Iterator[Offer]:
+    """Yield the reading without the images whose number stands for none."""
+    label = reading.label
+    if label is not None and isinstance(label.origin, Column) and (missing := missing_numbers(found)):
+        texts = [f"{number:g}" for number in missing]
+        none = replace(label.origin, map={**label.origin.map, **dict.fromkeys(texts)})
+        yield Offer(
+            replace(reading, label=replace(label, origin=none)), f"{' and '.join(texts)} is no value", is_whole=True
+        )
 
 
 def _plain_name(name: str) -> str:

@@ -41,6 +41,20 @@ def classes(*names):
     return labelled("label", *names)
 
 
+def called_like_classes(step):
+    """Images called cat_0.png, cat_1.png …, with a table of which every row, or every second one, says the same."""
+    names = [("cat", "dog")[i // 6] for i in range(12)]
+    rows = (f"img/{name}_{i}.png,{name if i % step == 0 else ('dog', 'cat')[i // 6]}" for i, name in enumerate(names))
+    files = {f"img/{name}_{i}.png": None for i, name in enumerate(names)}
+    return files | {"t.csv": table("image,species", *rows)}
+
+
+def measured(third):
+    """Images and a number of each, of which every third one is the same."""
+    rows = (f"img/{i}.png,{third if i % 3 == 0 else i + 0.5}" for i in range(12))
+    return FLAT | {"t.csv": table("image,level", *rows)}
+
+
 def weighed(label):
     """A column of two classes, and one of another number for each image."""
     rows = [f"img/{i}.png,{'green' if i % 2 else 'ripe'},{200 + 7 * i}" for i in range(24)]
@@ -617,6 +631,18 @@ COLUMNS = {
         of_two_folders(["train"]),
     ),
 }
+OF_TABLES = {
+    "names of files": (
+        "6 of 12 paths say another class than the table, such as img/cat_1.png, which is 'dog' there",
+        called_like_classes(2),
+        called_like_classes(1),
+    ),
+    "a number for none": (
+        "-999 occurs 4 times, and may stand for no value",
+        measured(-999),
+        measured(9),
+    ),
+}
 OBJECTS = {
     "drawn on pictures of another size": (
         "images have another size than their annotations say, such as 4 x 4, not 8 x 8: their boxes would be scaled",
@@ -674,6 +700,7 @@ DOUBTS = {
         "trees": TREES,
         "names": NAMES,
         "columns": COLUMNS,
+        "tables": OF_TABLES,
         "objects": OBJECTS,
     }.items()
     for name, row in rows.items()

@@ -178,6 +178,19 @@ OFFERED = {
         ["cat", "dog"],
         24,
     ),
+    "a number that means none": (
+        pictures(*(f"img/{n}.png" for n in range(24)))
+        | {"t.csv": "image,level\n" + "".join(f"img/{n}.png,{n + 0.5 if n % 6 else -999}\n" for n in range(24))},
+        "-999 is no value",
+        [],
+        20,
+    ),
+    "ages as folders": (
+        pictures(*(f"{age}/{age}_{n}.png" for age in (18, 19, 23, 31, 44, 52) for n in range(2))),
+        "a number for regression",
+        [],
+        12,
+    ),
     "numbers beside classes": (
         pictures(*(f"img/{n}.png" for n in range(24)))
         | {

@@ -177,7 +177,8 @@ def _written_otherwise(free: AbstractSet[str], new: AbstractSet[str]) -> dict[st
 
 
 def _plain(name: str) -> str:
-    folded = _BETWEEN_WORDS.sub("", unicodedata.normalize("NFKC", name).casefold().strip())
+    letters = "".join(one for one in unicodedata.normalize("NFKD", name) if not unicodedata.combining(one))
+    folded = _BETWEEN_WORDS.sub("", letters.casefold().strip())
     return _LEADING_ZEROS.sub("", folded)
 
 

@@ -9,7 +9,7 @@ from shardkit.sources.name_index import stems_of_file
 from shardkit.sources.walking import files_below, is_image, parent_of, read_label_file, stem_of
 from shardkit.storage import Folder
 
-_NUM_READ = 8  # files, taken evenly from all
+_NUM_READ = 8  # the first files, and as many evenly from all
 
 
 def note_of_other_names(folder: Folder, kind: ImageFormat, paths: Sequence[str]) -> str:
@@ -19,7 +19,7 @@ def note_of_other_names(folder: Folder, kind: ImageFormat, paths: Sequence[str])
     of no image here is no doubt: files are renamed together with their images.
     """
     said: dict[str, str] = {}
-    for path in paths[:: 1 + len(paths) // _NUM_READ]:
+    for path in dict.fromkeys((*paths[:_NUM_READ], *paths[:: 1 + len(paths) // _NUM_READ])):
         data = read_label_file(folder, path, 0, kind.max_bytes)
         name = "" if isinstance(data, str) else posixpath.basename(kind.parse(data, {}).image)
         stem = stem_of(path)
