@@ -3,6 +3,7 @@
 Each is a reading that the engine executes and that is planned before it is shown, so a bad one costs only time.
 """
 
+import contextlib
 import glob
 import itertools
 import posixpath
@@ -13,13 +14,15 @@ from dataclasses import replace
 from functools import partial
 from typing import Any
 
+from shardkit.errors import ShardkitError
 from shardkit.naming import printable
 from shardkit.reject_reasons import NO_LABEL
 from shardkit.sources.engine.splits import split_of_name, split_of_word, words_of
 from shardkit.sources.formats.box_tables.columns import FIRST_SIDE, BoxForm
+from shardkit.sources.formats.class_names import numbered_names
 from shardkit.sources.formats.vendors.formats import VENDORS
 from shardkit.sources.options import Opening
-from shardkit.sources.proving.class_names import is_sheet, odd_names, plain_name
+from shardkit.sources.proving.class_names import is_made, is_sheet, odd_names, plain_name
 from shardkit.sources.proving.evidence import Evidence
 from shardkit.sources.proving.file_forms import unlike_in_files, views_of
 from shardkit.sources.proving.image_contents import copied_classes, copies_apart
@@ -52,6 +55,7 @@ from shardkit.sources.walking import ending, files_below, is_image, join, parent
 
 _MAX_IMAGES = 20_000  # whose paths are looked at
 _MAX_SHOWN = 3
+_MAX_TEXT = 1 << 16  # bytes of a text that may name numbers
 _FIRST_WORD = re.compile(r"^([^\W\d_]+)[ ._-]")  # of a name
 
 
@@ -74,7 +78,7 @@ def offers(opening: Opening, recognised: Reading | None = None, found: Evidence 
         yield from _of_the_same(opening, recognised, paths)
         yield from _in_one_writing(recognised, found.counts)
         yield from _without_missing(recognised, found)
-        if recognised.boxes is not None:
+        if recognised.boxes is not None or recognised.mask is not None:
             yield from _of_policies(recognised, found)
     has_copies = found is not None and next(copies_apart(found), None) is not None
     of_paths = itertools.chain(
@@ -95,9 +99,10 @@ def _of_policies(reading: Reading, found: Evidence) -> Iterator[Offer]:
     """Yield what images without annotation may be: some of those beside annotated ones, or in other folders."""
     if found.rejected[NO_LABEL]:
         yield Offer(replace(reading, without_annotation="ignore"), "without the images that have no annotation")
+    if found.rejected[NO_LABEL] and reading.boxes is not None:
         negative = replace(reading, without_annotation="negative")
         yield Offer(negative, "images without annotation have no objects")
-    if any(phrase.endswith("no annotation names") for phrase in found.skipped):
+    if reading.boxes is not None and any(phrase.endswith("no annotation names") for phrase in found.skipped):
         of_all = replace(reading, images=replace(reading.images, unnamed="reject"), without_annotation="negative")
         yield Offer(of_all, "images without annotation have no objects, nor have those in other folders")
 
@@ -129,7 +134,7 @@ def _of_the_same(opening: Opening, reading: Reading, paths: list[str]) -> Iterat
         yield from _of_splits(reading, reading.split, parts)
     elif reading.split is None:
         yield from _of_first_words(reading, inside)
-    if globs := _globs_of_made(inside):
+    for globs in filter(None, (_globs_of_made(inside), _globs_of_first_words(inside))):
         yield Offer(ignoring(reading, globs), f"without {first_names(globs, '')}", is_whole=True)
     views = views_of(inside)
     for view in views if len(views) <= _MAX_SHOWN else ():
@@ -157,7 +162,7 @@ def _of_the_same(opening: Opening, reading: Reading, paths: list[str]) -> Iterat
         yield Offer(named, f"the classes are {first_names(sorted({*parts_of_names.values()}), '')}")
     if all(name.isdecimal() for name in names):
         yield Offer(replace(reading, label=replace(label, kind="number")), "a number for regression")
-        for path in files_of_names(opening):
+        for path in dict.fromkeys((*files_of_names(opening), *_files_of_numbers(opening, {*map(int, names)}))):
             for first in (None, min(map(int, names))) if ending(path) == ".txt" else (None,):
                 named = replace(reading, label=replace(label, names=path, first=first))
                 yield Offer(named, f"{printable(path)} names the numbers")
@@ -165,6 +170,13 @@ def _of_the_same(opening: Opening, reading: Reading, paths: list[str]) -> Iterat
     unlike = unlike_in_files(labels, inside)
     if 0 < len(unlike) < len(names) - 1 and unlike != odd:
         yield without(unlike)
+
+
+def _globs_of_first_words(paths: Sequence[str]) -> list[str]:
+    """Return globs of files whose names begin with a word for a copy or a crop; none if many words or all files do."""
+    matches = [_FIRST_WORD.match(posixpath.basename(path)) for path in paths]
+    words = Counter(match[1] for match in matches if match and is_made(match[1].lower()))
+    return [f"{word}*" for word in sorted(words)] if 0 < len(words) <= _MAX_SHOWN and words.total() < len(paths) else []
 
 
 def _globs_of_made(paths: Sequence[str]) -> list[str]:
@@ -219,6 +231,15 @@ def _plain_name(name: str) -> str:
     """Return a name as it is compared with others, without words that no class is called: ``good`` of ``good_new``."""
     words = [word for word in words_of(name) if word not in UNSAID]
     return plain_name(" ".join(words)) or plain_name(name)
+
+
+def _files_of_numbers(opening: Opening, numbers: set[int]) -> Iterator[str]:
+    """Yield the texts whose lines have each of some numbers, before or after a name."""
+    for path, entry in itertools.islice(files_below(opening.folder, ""), _MAX_IMAGES):
+        if ending(entry.name) == ".txt" and 0 <= entry.num_bytes <= _MAX_TEXT:
+            with contextlib.suppress(ShardkitError):
+                if numbers <= numbered_names(opening.folder, path).keys():
+                    yield path
 
 
 def _of_first_words(reading: Reading, paths: Sequence[str]) -> Iterator[Offer]:

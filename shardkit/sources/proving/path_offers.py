@@ -102,7 +102,7 @@ def _found(pattern: str, name: str) -> str:
 def of_levels(paths: list[str], base: Reading, *, has_copies: bool) -> Iterator[Offer]:
     """Yield a reading for each level of folders, also without folders that hold none of the images, and in one part.
 
-    With copies in two folders, these are hardly splits.
+    With copies in two folders, these are hardly splits, and one of them may be all that is wanted.
     """
     parts = [path.split("/")[:-1] for path in paths]
     at = _first_level(parts)
@@ -117,9 +117,9 @@ def of_levels(paths: list[str], base: Reading, *, has_copies: bool) -> Iterator[
     odd = sorted(name for name in names if is_beside(name))
     odd = [name for name in odd if _ORIGINAL.isdisjoint(words_of(name))] or odd  # beside what is made of them
     yield from _of_view(parts, base, [], "", alike=not has_copies and not odd)
-    if odd:
-        inside = [one for one in parts if {*odd}.isdisjoint(one)]
-        without = _of_view(inside, base, [f"{name}/" for name in odd], f", without {first_names(odd)}")
+    for some in _together(odd, parts):
+        inside = [one for one in parts if {*some}.isdisjoint(one)]
+        without = _of_view(inside, base, [f"{name}/" for name in some], f", without {first_names(some)}")
         yield from (replace(one, is_whole=True) for one in without)
     above = "/" + "".join(f"{name}/" for name in parts[0][:at]) if parts else "/"
     others = [name for name in tops if split_of_name(name) is None]
@@ -132,7 +132,15 @@ def of_levels(paths: list[str], base: Reading, *, has_copies: bool) -> Iterator[
             others = [name for name in tops if name != top]
             globs = [f"{above}{name}/" for name in others]
             inside = [one for one in parts if len(one) > at and one[at] == top]
-            yield from _of_view(inside, base, globs, f", only {printable(top)}/")
+            only = _of_view(inside, base, globs, f", only {printable(top)}/")
+            yield from (replace(one, is_whole=has_copies) for one in only)
+
+
+def _together(names: Sequence[str], parts: Sequence[Sequence[str]]) -> list[list[str]]:
+    """Return folders to leave out at once: first those of the highest level, if they are at several, then all."""
+    levels = {name: min(one.index(name) for one in parts if name in one) for name in names}
+    highest = [name for name in names if levels[name] == min(levels.values())]
+    return [some for some in (highest, list(names)) if some][: 1 if highest == list(names) else 2]
 
 
 def is_beside(name: str) -> bool:

@@ -9,6 +9,7 @@ from typing import Any
 
 from shardkit.errors import ShardkitError
 from shardkit.naming import printable
+from shardkit.sources.engine.splits import split_of_name
 from shardkit.sources.formats.column_names import LABEL_COLUMNS, LIKELY_LABEL_COLUMNS, SPLIT_COLUMNS, named_like
 from shardkit.sources.formats.tables.opening import TABLE_ENDINGS, open_table_file
 from shardkit.sources.options import Opening, SourceOptions
@@ -28,7 +29,6 @@ from shardkit.sources.readings.values import (
     Images,
     Labels,
     Listed,
-    Origin,
     PathPart,
     Reading,
 )
@@ -99,10 +99,22 @@ def of_tables(
         )
 
 
+def _folder_column(one: NamingFile) -> tuple[str, ...]:
+    """Return the column with the folders of images whose names are in several; () for none."""
+    if all(len(found.paths) == 1 for found in one.found.values()):
+        return ()
+    for i, title in enumerate(one.titles):
+        ends = (f"/{one.rows[n][i]}/{one.rows[n][one.column]}" for n in one.found)
+        places = zip(ends, one.found.values(), strict=True)
+        if i != one.column and all(any(f"/{path}".endswith(end) for path in found.paths) for end, found in places):
+            return (title,)
+    return ()
+
+
 def _of_one_folder(offer: Offer, one: NamingFile) -> Iterator[Offer]:
     """Yield an offer for each of a few folders with images of the same names; the offer itself if there are none."""
     folders = {parent_of(path) for found in one.named.values() if len(found.paths) > 1 for path in found.paths}
-    if not 1 < len(folders) <= _MAX_SHOWN:
+    if not 1 < len(folders) <= _MAX_SHOWN or _folder_column(one):
         yield offer
         return
     for folder in sorted(folders, key=lambda name: (is_beside(posixpath.basename(name)), name)):
@@ -115,8 +127,9 @@ def _of_table(
 ) -> Iterator[tuple[tuple[int, ...], Offer]]:
     """Yield readings by the columns of a table, with their ranks."""
     titles = one.titles
-    origin = Column((), (one.path,), (titles[one.column],), strip=naming_of(one.named).strip)
-    split = _split_of(titles, origin)
+    key = (*_folder_column(one), titles[one.column])
+    origin = Column((), (one.path,), key, strip=naming_of(one.named).strip if len(key) == 1 else ())
+    split = _split_of(titles, origin, one.rows)
     numbers = itertools.count()
 
     def offer(title: str, column: Column, where: str, unlikely: int = 0, **label: Any) -> tuple[tuple[int, ...], Offer]:
@@ -145,7 +158,8 @@ def _of_table(
             yield offer(chosen[0], replace(origin, column=chosen), more, minus_one=minus_one)
     for i, title in enumerate(titles):
         values = [str(row[i]) for row in one.rows if row[i] not in (None, "")]
-        if i == one.column or not title or named_like([title], SPLIT_COLUMNS) or _OF_BOXES.fullmatch(title):
+        is_split = split is not None and split.column == (title,)
+        if i == one.column or not title or is_split or _OF_BOXES.fullmatch(title):
             continue
         column = replace(origin, column=(title,))
         are_numbers = all(value.isdecimal() for value in values)
@@ -183,7 +197,7 @@ def _of_folders(
             origin = Column((), (path,), (key,), match="start")
             for number, title in enumerate(columns):
                 if number != at and title and _may_divide([str(row[number]) for row in rows]):
-                    split = _split_of(columns, origin)
+                    split = _split_of(columns, origin, rows)
                     reading = Reading(Images(unnamed="ignore"), Labels(replace(origin, column=(title,))), split)
                     meaning = f"the label is column {title!r} of {printable(path)}, a row for each folder"
                     yield (_rank(title), 0, number), Offer(replace(reading, archives=base.archives), meaning)
@@ -218,9 +232,15 @@ def _rank(title: str) -> int:
     return 0 if named_like([title], LABEL_COLUMNS) else 1 if named_like([title], LIKELY_LABEL_COLUMNS) else 2
 
 
-def _split_of(titles: Sequence[str], origin: Column) -> Origin | None:
-    found = named_like(titles, SPLIT_COLUMNS)
-    return replace(origin, column=(titles[found[0]],)) if found else None
+def _split_of(titles: Sequence[str], origin: Column, rows: Sequence[Sequence[Any]]) -> Column | None:
+    """Return the column of splits, by its name or by its values."""
+    if found := named_like(titles, SPLIT_COLUMNS):
+        return replace(origin, column=(titles[found[0]],))
+    for i, title in enumerate(titles):
+        splits = {value: split_of_name(value) for value in sorted({str(row[i]) for row in rows})}
+        if len(splits) > 1 and all(splits.values()):
+            return replace(origin, column=(title,), map=splits)
+    return None
 
 
 def _may_divide(values: Sequence[str]) -> bool:
