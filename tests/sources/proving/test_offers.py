@@ -4,9 +4,10 @@ import json
 import shlex
 
 import pytest
+from PIL import Image
 
 from shardkit import read_manifest
-from shardkit.testing import picture, write_tree
+from shardkit.testing import encoded, picture, write_tree
 
 from ...cli.calling import call
 
@@ -271,6 +272,51 @@ OFFERED = {
         | {"old.csv": BOXES + "".join(f"img/{n}.png,1,1,5,5,dog\n" for n in range(8))},
         "read as box table",
         ["dog"],
+        8,
+    ),
+    "copies by the first word of their names": (
+        pictures(
+            *(f"{name}/Blatt {n}.png" for name in ("cat", "dog") for n in range(6)),
+            *(f"{name}/Kopie von Blatt {n}.png" for name in ("cat", "dog") for n in range(2)),
+        ),
+        "without Kopie*",
+        ["cat", "dog"],
+        12,
+    ),
+    "folders and names in two columns of a table": (
+        in_folders("T01", "T02")
+        | {"t.csv": "folder,file,stuff\n" + "".join(f"T0{n % 2 + 1},{n // 2}.png,{'ab'[n // 4]}\n" for n in range(8))},
+        "the label is column 'stuff'",
+        ["a", "b"],
+        8,
+    ),
+    "a column with words for splits": (
+        pictures(*(f"img/S{n:02}.png" for n in range(24)))
+        | {
+            "t.csv": "resim,tür,küme\n"
+            + "".join(f"S{n:02}.png,{'ab'[n % 2]},{'eğitim' if n < 16 else 'test'}\n" for n in range(24))
+        },
+        "the label is column 'tür'",
+        ["a", "b"],
+        24,
+    ),
+    "a text that names the numbers of folders": (
+        in_folders("1", "2", "3", count=4) | {"pylek.txt": "1 Betula\n2 Alnus\n3 Corylus\n"},
+        "pylek.txt names the numbers",
+        ["Betula", "Alnus", "Corylus"],
+        12,
+    ),
+    "masks of a part of the images": (
+        pictures(*(f"images/{n}.png" for n in range(12)))
+        | {f"masks/{n}.png": encoded(Image.new("L", (8, 8), n % 2 + 1)) for n in range(5)},
+        "without the images that have no annotation",
+        [],
+        5,
+    ),
+    "one of two folders with copies": (
+        {f"{of}/{path}": data for of in ("checked", "model") for path, data in in_folders("cat", "dog").items()},
+        "only model/",
+        ["cat", "dog"],
         8,
     ),
     "images without objects beside those of COCO": (
