@@ -167,9 +167,8 @@ def _ranked(found: Sequence[FoundChange]) -> tuple[Change, ...]:
     """Return the changes, at most four: what was recognised, then those that keep the most images."""
     most = max((one.num_images for one in found), default=0)
     # Splits that a change names are those that it is about.
-    every = frozenset[str]().union(
-        *(one.splits for one in found if one.num_images == most and "splits" not in one.change.options)
-    )
+    named = (one.splits for one in found if one.num_images == most and "splits" not in one.change.options)
+    every = max(named, key=len, default=frozenset[str]())
     ranked = sorted(found, key=lambda one: (not one.is_recognised, one.change.is_further, -_rank(one, most)))
     shown = ranked[:_MOST_OFFERED]
     differ = len({one.num_classes for one in shown if one.num_classes}) > 1
@@ -205,6 +204,7 @@ def _told(found: FoundChange, most: int, splits: frozenset[str], *, tells_classe
         loses.append(f"mixes the splits {' and '.join(sorted(found.mixed))}")
     if found.num_images < most:
         loses.append(f"leaves out {most - found.num_images:,} of {counted(most, 'image')}")
-    if lost := [] if change.options.get("splits") else sorted(splits - found.splits):
+    has_fewer = len(found.splits) < len(splits)  # else they have other names
+    if lost := sorted(splits - found.splits) if has_fewer and not change.options.get("splits") else []:
         loses.append(f"without the {'split' if len(lost) == 1 else 'splits'} {' and '.join(lost)}")
     return replace(change, meaning="; ".join([change.meaning, *loses])) if loses else change

@@ -33,6 +33,7 @@ from shardkit.sources.proving.table_offers import (
     files_of_names,
     lists_of_splits,
     of_tables,
+    split_by_beginning,
     splits_said,
     tables_that_name,
     with_lists,
@@ -78,6 +79,7 @@ def offers(opening: Opening, recognised: Reading | None = None, found: Evidence 
         yield from _of_the_same(opening, recognised, paths)
         yield from _in_one_writing(recognised, found.counts)
         yield from _without_missing(recognised, found)
+        yield from _of_short_splits(recognised, {*filter(None, found.splits)})
         if recognised.boxes is not None or recognised.mask is not None:
             yield from _of_policies(recognised, found)
     has_copies = found is not None and next(copies_apart(found), None) is not None
@@ -214,6 +216,14 @@ def _in_one_writing(reading: Reading, counts: Mapping[str, int]) -> Iterator[Off
     if twins := {name: usual for name in sorted(counts) if (usual := written[_plain_name(name)]) != name}:
         joined = replace(reading, label=replace(label, origin=replace(label.origin, map=twins)))
         yield Offer(joined, f"{first_names([*twins], '')} read as {first_names([*dict.fromkeys(twins.values())], '')}")
+
+
+def _of_short_splits(reading: Reading, names: set[str]) -> Iterator[Offer]:
+    """Yield the reading with the splits that unusual words of a column may mean."""
+    splits = {name: split_of_name(name) or split_by_beginning(name) for name in sorted(names)}
+    if isinstance(reading.split, Column) and all(splits.values()) and any(one != of for one, of in splits.items()):
+        said = ", ".join(f"{name} is {of}" for name, of in splits.items())
+        yield Offer(replace(reading, split=replace(reading.split, map=splits)), said)
 
 
 def _without_missing(reading: Reading, found: Evidence) -> Iterator[Offer]:

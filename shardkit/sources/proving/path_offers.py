@@ -126,9 +126,10 @@ def of_levels(paths: list[str], base: Reading, *, has_copies: bool) -> Iterator[
     if 0 < len(others) < len(tops) - 1:
         inside = [one for one in parts if len(one) > at and one[at] not in others]
         yield from _of_view(inside, base, [f"{above}{name}/" for name in others], f", without {first_names(others)}")
-    if 1 < len(tops) <= _MAX_SHOWN:
+    if 1 < len(tops) <= _MAX_SHOWN or has_copies:
         newest_first = tops[::-1]
-        for top in sorted(newest_first, key=lambda name: (is_beside(name), any(map(str.isdigit, name)))):
+        ordered = sorted(newest_first, key=lambda name: (is_beside(name), any(map(str.isdigit, name))))
+        for top in ordered[:_MAX_SHOWN]:
             others = [name for name in tops if name != top]
             globs = [f"{above}{name}/" for name in others]
             inside = [one for one in parts if len(one) > at and one[at] == top]

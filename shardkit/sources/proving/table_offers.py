@@ -9,7 +9,7 @@ from typing import Any
 
 from shardkit.errors import ShardkitError
 from shardkit.naming import printable
-from shardkit.sources.engine.splits import split_of_name
+from shardkit.sources.engine.splits import split_of_name, split_of_word, words_of
 from shardkit.sources.formats.column_names import LABEL_COLUMNS, LIKELY_LABEL_COLUMNS, SPLIT_COLUMNS, named_like
 from shardkit.sources.formats.tables.opening import TABLE_ENDINGS, open_table_file
 from shardkit.sources.options import Opening, SourceOptions
@@ -44,6 +44,7 @@ _MAX_SHOWN = 3
 _FEW = 5  # records of a table of corrections
 _SEPARATOR = re.compile(r"[ _.-]")
 _MARKS = frozenset({"0", "1", "0.0", "1.0", "True", "False", "true", "false", "yes", "no", ""})
+_SAYS_YES = {"1": True, "0": False, "true": True, "false": False, "yes": True, "no": False}
 _UNCERTAIN = frozenset({"-1", "-1.0"})
 _MINUS_ONE = {"negative": "; -1 is 0", "positive": "; -1 is 1", "drop": "; without images that have a -1"}
 _OF_BOXES = re.compile(r"[xywh][0-9]?|(?:x|y|b?box)[_ -]?(?:min|max|cent(?:er|re)|[0-9])|width|height", re.IGNORECASE)
@@ -237,10 +238,20 @@ def _split_of(titles: Sequence[str], origin: Column, rows: Sequence[Sequence[Any
     if found := named_like(titles, SPLIT_COLUMNS):
         return replace(origin, column=(titles[found[0]],))
     for i, title in enumerate(titles):
-        splits = {value: split_of_name(value) for value in sorted({str(row[i]) for row in rows})}
-        if len(splits) > 1 and all(splits.values()):
+        values = sorted({str(row[i]) for row in rows})
+        splits = {value: split_of_name(value) or split_by_beginning(value) for value in values}
+        if named := next(filter(None, map(split_of_word, words_of(title))), None):  # is_test
+            splits = {value: named if _SAYS_YES.get(value.lower()) else "train" for value in values}
+            splits = splits if {value.lower() for value in values} <= _SAYS_YES.keys() else {}
+        if len({*splits.values()}) > 1 and all(splits.values()):
             return replace(origin, column=(title,), map=splits)
     return None
+
+
+def split_by_beginning(text: str) -> str | None:
+    """Return the split whose name begins with a short text: ``tr`` for train."""
+    begun = [one for one in ("train", "validation", "test") if len(text) > 1 and one.startswith(text.lower())]
+    return begun[0] if len(begun) == 1 else None
 
 
 def _may_divide(values: Sequence[str]) -> bool:

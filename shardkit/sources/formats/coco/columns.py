@@ -25,6 +25,7 @@ _MOST = 0.5  # share of the boxes whose areas say what their numbers are
 _NEAR = 0.01  # share of an area by which it may differ from its box, whose numbers are rounded
 _LONG = 200  # characters of a wrong value that a message shows
 _INT64 = range(-(2**63), 2**63)
+_ABSOLUTE = re.compile(r"\A(?:[A-Za-z]:)?/+")
 _NUMBERS = re.compile(r"[-+.0-9eE,\[\]]*")
 _encode = json.JSONEncoder(separators=(",", ":")).encode
 
@@ -239,7 +240,7 @@ def _relative(name: str, root_url: str) -> str:
         return name[len(root_url) + 1 :]
     while name.startswith("./"):
         name = name[2:]
-    return name
+    return _ABSOLUTE.sub("", name, count=1)  # of another machine: its first folders are dropped, if the others are here
 
 
 def is_int64(value: Any) -> bool:
