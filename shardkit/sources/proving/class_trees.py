@@ -18,7 +18,7 @@ from shardkit.sources.walking import join
 
 _MAX_WORDS = 12  # that names begin with, of others each may be that of one image
 _FEW = 10  # one in so many files is no accident
-_MIN_COPIES = 3  # between splits
+_MIN_COPIES = 3
 _MIN_CODES, _MAX_CODES = 3, 8  # fields of names besides the class, and values of each
 _DIGIT = re.compile(r"[0-9]")
 _FIRST = re.compile(r"[\W\d_]")  # ends the first word of a name
@@ -57,10 +57,10 @@ def doubts_about_trees(found: Evidence, label: PathPart) -> Iterator[str]:
 
 def _about_pictures_apart(found: Evidence) -> Iterator[str]:
     """Yield that pictures are in two classes or splits, if they are many: a few are in most datasets."""
-    for values, sizes, least in ((found.labels, found.counts, 1), (found.splits, Counter(found.splits), _MIN_COPIES)):
+    for values, sizes in ((found.labels, found.counts), (found.splits, Counter(found.splits))):
         pairs = [pair for pair in copies_apart(found) if values[pair[0]] != values[pair[1]]]
         counts = Counter(values[row] for pair in pairs for row in pair)
-        if len(pairs) >= least and any(
+        if len(pairs) >= _MIN_COPIES and any(
             _FEW * num >= sizes[value] for value, num in counts.items() if value is not None
         ):
             first, second = (printable(join(found.reading.images.root, found.keys[row])) for row in pairs[0])

@@ -18,6 +18,7 @@ T = TypeVar("T")
 
 _MAX_HEADER = 1 << 20  # bytes of an image that its size is read from
 _MAX_SAMPLE = 1 << 16  # bytes that tell most images apart
+_MIN_BYTES = 64  # of an image
 _MAX_READ = 64  # images of equal size that are read
 
 
@@ -65,7 +66,7 @@ def copies_apart(found: Evidence) -> Iterator[tuple[int, int]]:
     alike = defaultdict[int, list[int]](list)
     for row, num_bytes in enumerate(found.num_bytes):
         alike[num_bytes].append(row)
-    apart = (rows for size, rows in alike.items() if size > 0 and len({facts[row] for row in rows}) > 1)
+    apart = (rows for size, rows in alike.items() if size >= _MIN_BYTES and len({facts[row] for row in rows}) > 1)
     # Copies keep their names more often than two photographs have one size.
     names = Counter(key.rpartition("/")[2] for key in found.keys)
     ranked = sorted(

@@ -125,7 +125,8 @@ def of_levels(paths: list[str], base: Reading, *, has_copies: bool) -> Iterator[
     others = [name for name in tops if split_of_name(name) is None]
     if 0 < len(others) < len(tops) - 1:
         inside = [one for one in parts if len(one) > at and one[at] not in others]
-        yield from _of_view(inside, base, [f"{above}{name}/" for name in others], f", without {first_names(others)}")
+        without = _of_view(inside, base, [f"{above}{name}/" for name in others], f", without {first_names(others)}")
+        yield from (replace(one, is_whole=has_copies) for one in without)
     if 1 < len(tops) <= _MAX_SHOWN or has_copies:
         newest_first = tops[::-1]
         ordered = sorted(newest_first, key=lambda name: (is_beside(name), any(map(str.isdigit, name))))
@@ -134,7 +135,7 @@ def of_levels(paths: list[str], base: Reading, *, has_copies: bool) -> Iterator[
             globs = [f"{above}{name}/" for name in others]
             inside = [one for one in parts if len(one) > at and one[at] == top]
             only = _of_view(inside, base, globs, f", only {printable(top)}/")
-            yield from (replace(one, is_whole=has_copies) for one in only)
+            yield from (replace(one, is_whole=has_copies and split_of_name(top) is None) for one in only)
 
 
 def _together(names: Sequence[str], parts: Sequence[Sequence[str]]) -> list[list[str]]:

@@ -230,7 +230,7 @@ def _renamed(
         one_of = {name: new for name, (new,) in meant.items()}
         known = {raw: value and one_of.get(value, value) for raw, value in label.origin.map.items()}
         others = {name: new for name, new in one_of.items() if name != new and name not in label.origin.map.values()}
-        origin = replace(label.origin, map={**others, **known})
+        origin = replace(label.origin, map=dict(sorted({**others, **known}.items())))
     else:
         origin = _by_whole_paths(label.origin, names, places)
     return None if origin is None else replace(reading, label=replace(label, origin=origin))
@@ -249,4 +249,8 @@ def _by_whole_paths(
             return None
         classes["/".join(ways.pop())] = names.get((split, name), name)
     depths = {path.count("/") for path in classes}
-    return PathRegex(f"^((?:[^/]+/){{{depths.pop()}}}[^/]+)/", of="path", map=classes) if len(depths) == 1 else None
+    return (
+        PathRegex(f"^((?:[^/]+/){{{depths.pop()}}}[^/]+)/", of="path", map=dict(sorted(classes.items())))
+        if len(depths) == 1
+        else None
+    )
