@@ -21,10 +21,11 @@ from shardkit.sources.proving.offers import offers
 from shardkit.sources.proving.path_offers import Offer
 from shardkit.sources.readings.given import is_said_by, options_saying
 from shardkit.sources.readings.text import to_data
-from shardkit.sources.readings.values import Annotation, Labels, Reading, files_of
+from shardkit.sources.readings.values import Annotation, Labels, Paired, Reading, files_of
 from shardkit.sources.walking import join, parent_of
 
 _SHOWN = 3  # doubts
+_MAX_RIVALS = 2
 
 
 def question(
@@ -46,14 +47,26 @@ def question(
 def rival_readings(
     reading: Reading, without: Callable[[Sequence[str]], tuple[Source, tuple[str, ...]]]
 ) -> Iterator[Offer]:
-    """Yield what is recognised without the files that a reading is from: other boxes, tables, splits or names."""
+    """Yield what is recognised without the files that a reading is from: other boxes, tables, masks or splits."""
+    for files in _files_of_facts(reading):
+        globs = [f"/{path}" for path in files]
+        for _ in range(_MAX_RIVALS):
+            with contextlib.suppress(ShardkitError):
+                other, hidden = without(globs)
+                if other.reading is not None:
+                    yield Offer(replace(other.reading, ignore=hidden), f"read as {_how(other)}")
+                    if more := [f"/{path}" for some in _files_of_facts(other.reading) for path in some]:
+                        globs = [*globs, *more]
+                        continue
+            break
+
+
+def _files_of_facts(reading: Reading) -> list[tuple[str, ...]]:
+    """Return the files of each fact, those that name its classes, and its folder of masks, as globs."""
     facts = [origin for _, origin in reading.facts()]
-    names = [one.names for one in (reading.label, *facts) if isinstance(one, Labels | Annotation)]
-    for files in dict.fromkeys(filter(any, (*map(files_of, facts), *zip(names)))):
-        with contextlib.suppress(ShardkitError):
-            other, hidden = without([f"/{path}" for path in files])
-            if other.reading is not None:
-                yield Offer(replace(other.reading, ignore=hidden), f"read as {_how(other)}")
+    names = [(one.names,) for one in (reading.label, *facts) if isinstance(one, Labels | Annotation)]
+    masks = [(f"{one.pair.partition('{')[0]}*",) for one in facts if isinstance(one, Paired)]
+    return [*dict.fromkeys(filter(any, (*map(files_of, facts), *names, *masks)))]
 
 
 def _how(source: Source) -> str:

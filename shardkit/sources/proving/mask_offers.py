@@ -1,18 +1,15 @@
 """Other readings of images with masks: their folders as classes instead, or other masks of the same images."""
 
-import posixpath
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from shardkit.sources.engine.masks import mask_paths
-from shardkit.sources.filtered_folder import FilteredFolder, IgnoreGlob
+from shardkit.sources.filtered_folder import IgnoreGlob
 from shardkit.sources.options import Opening
 from shardkit.sources.proving.file_forms import END
 from shardkit.sources.proving.path_offers import Offer, first_names, folders_inside, ignoring
-from shardkit.sources.readings.values import Labels, Paired, PathPart, Reading, reading_below
-from shardkit.sources.recognising.folders.masks.class_names import find_palette
-from shardkit.sources.recognising.folders.masks.layout import reading_of
+from shardkit.sources.readings.values import Labels, Paired, PathPart, Reading
 from shardkit.sources.recognising.folders.masks.pairs import find_pairs
 
 _MAX_OTHERS = 3
@@ -38,15 +35,6 @@ def instead_of_masks(opening: Opening, reading: Reading, origin: Paired, paths: 
             label = Labels(PathPart(i))
             classes = replace(reading, label=label, mask=None, classes=(), ignore=(*reading.ignore, *globs))
             yield Offer(classes, f"the class is {first_names(names)}, without the masks")
-    for _ in range(_MAX_OTHERS):
-        seen = FilteredFolder(folder, tuple(map(IgnoreGlob, globs)))
-        if not (found := find_pairs(seen)):
-            return
-        other = reading_of(seen, found, find_palette(seen, found)[0])
-        names = sorted({posixpath.basename(part.masks) for part in found})
-        read = replace(reading_below(other, root), ignore=(*reading.ignore, *globs))
-        yield Offer(read, f"the masks are those in {first_names(names)}")
-        globs = tuple(dict.fromkeys((*globs, *(part.glob for part in found))))
 
 
 def _ends_beside(images: Sequence[str]) -> list[str]:

@@ -275,7 +275,7 @@ def _of_splits(reading: Reading, split: PathPart, parts: Sequence[Sequence[str]]
 
 
 def _of_annotations(opening: Opening, reading: Reading, origin: Annotation) -> Iterator[Offer]:
-    """Yield each file of annotations alone, the files of another folder, and policies for images without any."""
+    """Yield each file of annotations alone, and other meanings of its numbers and fields."""
 
     def with_other(**changes: Any) -> Reading:
         """Return the reading with another origin in place of this one, for each fact that comes from it."""
@@ -295,9 +295,3 @@ def _of_annotations(opening: Opening, reading: Reading, origin: Annotation) -> I
     if vendor is not None and "class" in origin.options:
         for name in other_fields(opening.folder, origin.files[0], vendor, origin.options["class"]):
             yield Offer(with_other(options={**origin.options, "class": name}), f"the class is {name!r}")
-    if len(origin.files) == 1 and "*" in origin.files[0]:
-        folder, kind = parent_of(origin.files[0]), ending(origin.files[0])
-        walk = itertools.islice(files_below(opening.folder, ""), _MAX_IMAGES)
-        others = {parent_of(path) for path, entry in walk if ending(entry.name) == kind} - {folder}
-        for other in sorted(others)[:_MAX_SHOWN] if folder.strip("*/") else ():
-            yield Offer(with_other(files=(f"{other}/*{kind}",)), f"the annotations are those in {printable(other)}/")

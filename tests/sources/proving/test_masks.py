@@ -25,7 +25,7 @@ ASKED = {
         pairs(*((f"images/{j}.png", f"1st_manual/{j}.png") for j in range(5)))
         | {f"2nd_manual/{j}.png": drawn(seed=j) for j in range(5)},
         "5 images that the reading does not include",
-        "the masks are those in 2nd_manual/",
+        "mask from 2nd_manual/",
     ),
     "before and after": (
         pairs(*((f"A/{j}.png", f"label/{j}.png") for j in range(5)))
