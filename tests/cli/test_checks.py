@@ -113,14 +113,16 @@ def test_every_ready_command_runs_as_it_is_printed(case, tmp_path):
 
 def test_all_pairs_are_listed_by_the_command_that_is_printed(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    write_tree(tmp_path / "photos", {f"{name}/{i:02d}.png": picture(i) for name in ("cat", "dog") for i in range(16)})
+    write_tree(
+        tmp_path / "photos", {f"{name}/{name}{i:02d}.png": picture(i) for name in ("cat", "dog") for i in range(16)}
+    )
     said = call("convert", "photos", "OUT", "--seed", "3").stderr
     assert said.count(" and dog/") == 10
     (command,) = [line.partition("all: ")[2] for line in said.splitlines() if "… and 6 more; all: " in line]
     assert command == "shardkit plan photos --seed 3 --json"
     found = json.loads(call(*shlex.split(command)[1:]).stdout)["findings"]
     (conflicts,) = [one["examples"] for one in found if one["code"] == "duplicate_with_other_label"]
-    assert conflicts == [f"cat/{i:02d}.png and dog/{i:02d}.png" for i in range(16)]
+    assert conflicts == [f"cat/cat{i:02d}.png and dog/dog{i:02d}.png" for i in range(16)]
     page, _, _ = make_page(DatasetCollection(read_manifest("OUT")), ReportOptions())
     command = re.findall(r"<code>(shardkit report [^<]*)", page)[0]
     assert call(*shlex.split(command)[1:]).exit_code == 0

@@ -13,7 +13,7 @@ from shardkit.testing import picture, write_tree
 from .calling import answered, call
 
 XML = "<annotation><filename>{}.jpg</filename>{}</annotation>"
-BOX = "<bndbox><xmin>1</xmin><ymin>1</ymin><xmax>9</xmax><ymax>9</ymax></bndbox>"
+BOX = "<bndbox><xmin>1</xmin><ymin>1</ymin><xmax>7</xmax><ymax>7</ymax></bndbox>"
 
 
 def voc(name, label):
@@ -181,7 +181,7 @@ def test_names_that_are_not_used_are_named(tmp_path):
 
 def table_of(start=""):
     rows = [
-        f"{start}{name}.jpg,{label},1,1,9,9\n" if label else f"{start}{name}.jpg,,,,,\n"
+        f"{start}{name}.jpg,{label},1,1,7,7\n" if label else f"{start}{name}.jpg,,,,,\n"
         for name, label in LABELS.items()
     ]
     return ("filename,class,xmin,ymin,xmax,ymax\n" + "".join(rows)).encode()
@@ -214,7 +214,7 @@ def test_a_table_of_boxes_is_remembered_and_read_again(tmp_path):
 
 def records_source(folder, *, label="what"):
     """A folder whose boxes are in records of JSON with a class that no usual name says."""
-    records = [{"file": f"{one}.jpg", label: name, "x1": 1, "y1": 1, "x2": 9, "y2": 9} for one, name in LABELS.items()]
+    records = [{"file": f"{one}.jpg", label: name, "x1": 1, "y1": 1, "x2": 7, "y2": 7} for one, name in LABELS.items()]
     images = {f"images/{one}.jpg": picture(ord(one), kind="JPEG") for one in LABELS}
     return write_tree(folder, images | {"boxes.json": json.dumps([one for one in records if one[label]]).encode()})
 
@@ -276,7 +276,7 @@ def test_options_of_a_reading_that_a_format_cannot_use_are_named(format_, option
 
 def test_options_name_the_columns_of_a_table_of_boxes_that_flags_state(tmp_path):
     rows = [
-        f"{'train' if one < 'd' else 'test'},{label},x,{one}.jpg,1,1,9,9\n" for one, label in LABELS.items() if label
+        f"{'train' if one < 'd' else 'test'},{label},x,{one}.jpg,1,1,7,7\n" for one, label in LABELS.items() if label
     ]
     table = "fold,what,name,photo,xmin,ymin,xmax,ymax\n" + "".join(rows)
     images = {f"{one}.jpg": picture(ord(one), kind="JPEG") for one, label in LABELS.items() if label}

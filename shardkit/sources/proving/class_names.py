@@ -30,6 +30,7 @@ _NO_CLASS = "called like images without a class"
 _FEW_OBJECTS = 10  # one in so many is no accident
 _FEW_EMPTY = 5  # one in so many images without an object may be work that is not done
 _MIN_EMPTY = 3
+_MIN_BEYOND = 3
 _NO_OBJECT = re.compile(
     r"[^\w\s]+|ignored?|(?:don.?t|do not)[ _]?care|unknown|unsure|uncertain|unlabell?ed|todo|tbd", re.IGNORECASE
 )
@@ -81,7 +82,7 @@ def doubts_about_objects(found: Evidence) -> Iterator[str]:
     if found.num_beyond * _FEW_OBJECTS > found.objects.total():
         yield f"{found.num_beyond:,} of {found.objects.total():,} boxes reach beyond their images"
     num, total = num_beyond(found)
-    if num * _FEW_OBJECTS > total:
+    if num >= _MIN_BEYOND and num * _FEW_OBJECTS > total:
         yield f"{num:,} of the first {total:,} boxes reach beyond their images: they may not be what their columns say"
     if are_single(found.objects):
         yield "most classes have one object"

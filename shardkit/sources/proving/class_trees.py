@@ -57,13 +57,14 @@ def doubts_about_trees(found: Evidence, label: PathPart) -> Iterator[str]:
 
 def _about_pictures_apart(found: Evidence) -> Iterator[str]:
     """Yield that pictures are in two classes or splits, if they are many: a few are in most datasets."""
+    keys = (join(found.reading.images.root, key) for key in found.keys)
+    rows = {key: row for row, key in enumerate(keys)} if found.twins else {}
     copies = [*copies_apart(found)]
     for values, sizes in ((found.labels, found.counts), (found.splits, Counter(found.splits))):
-        pairs = [pair for pair in copies if values[pair[0]] != values[pair[1]]]
-        counts = Counter(values[row] for pair in pairs for row in pair)
+        pairs = [pair for pair in copies if values[rows[pair[0]]] != values[rows[pair[1]]]]
+        counts = Counter(values[rows[path]] for pair in pairs for path in pair)
         if any(num >= _MIN_COPIES and _FEW * num >= sizes[value] for value, num in counts.items() if value):
-            first, second = (printable(join(found.reading.images.root, found.keys[row])) for row in pairs[0])
-            yield f"{first} and {second} are one picture"
+            yield f"{printable(pairs[0][0])} and {printable(pairs[0][1])} are one picture"
             return
 
 

@@ -3,7 +3,7 @@
 import contextlib
 import itertools
 import operator
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from typing import TypeVar
 
@@ -12,14 +12,12 @@ from shardkit.images import BadImage, inspect
 from shardkit.images.boxes import is_resized, upright_size
 from shardkit.images.info import ImageInfo
 from shardkit.sources.proving.evidence import MARGIN, MAX_COMPARED, Evidence
-from shardkit.sources.walking import join, read_sample
+from shardkit.sources.walking import join, read_sample, stem_of
 
 T = TypeVar("T")
 
 _MAX_HEADER = 1 << 20  # bytes of an image that its size is read from
-_MAX_SAMPLE = 1 << 16  # bytes that tell most images apart
-_MIN_BYTES = 64  # of an image
-_MAX_READ = 64  # images of equal size that are read
+_MAX_READ = 32  # pairs that are compared
 
 
 def scaled_boxes(found: Evidence) -> str:
@@ -57,29 +55,17 @@ def _headers(found: Evidence, values: Mapping[str, T]) -> Iterator[tuple[T, Imag
             yield value, inspect(data or b"")
 
 
-def copies_apart(found: Evidence) -> Iterator[tuple[int, int]]:
-    """Yield the numbers of two examples that are one file, and are in two classes or two splits.
+def copies_apart(found: Evidence) -> Iterator[tuple[str, str]]:
+    """Yield two examples that are one file, of one name and size, and are in two classes or two splits.
 
-    Only examples of equal size are read, a few of those that have many: planning looks at all of them.
+    Names of digits alone are no reason to read them: numbers start again in each folder.
     """
-    facts = [*zip(found.labels, found.splits, strict=True)]
-    alike = defaultdict[int, list[int]](list)
-    for row, num_bytes in enumerate(found.num_bytes):
-        alike[num_bytes].append(row)
-    apart = (rows for size, rows in alike.items() if size >= _MIN_BYTES and len({facts[row] for row in rows}) > 1)
-    # Copies keep their names more often than two photographs have one size.
-    names = Counter(key.rpartition("/")[2] for key in found.keys)
-    ranked = sorted(
-        apart, key=lambda rows: (max(-names[found.keys[row].rpartition("/")[2]] for row in rows), len(rows))
-    )
-    known = dict[tuple[int, bytes], int]()
-    for row in itertools.islice(itertools.chain.from_iterable(ranked), _MAX_READ):
-        path = join(found.reading.images.root, found.keys[row])
-        sample = read_sample(found.tree, path, _MAX_SAMPLE)
-        other = known.setdefault((found.num_bytes[row], sample or b""), row)
-        first = join(found.reading.images.root, found.keys[other])
-        if sample and facts[other] != facts[row] and _are_one(found, first, path):
-            yield other, row
+    root = found.reading.images.root
+    paths = (join(root, key) for key in found.keys)
+    facts = dict(zip(paths, zip(found.labels, found.splits, strict=True), strict=True)) if found.twins else {}
+    twins = (paths for paths in found.twins if not stem_of(paths[0]).isdecimal())
+    pairs = ((paths[0], one) for paths in twins for one in paths[1:] if facts[paths[0]] != facts[one])
+    yield from (pair for pair in itertools.islice(pairs, _MAX_READ) if _are_one(found, *pair))
 
 
 def copies(found: Evidence) -> Iterator[tuple[str, str]]:

@@ -77,7 +77,7 @@ _OF_SOME = _JUDGEMENTS | {"label", "labels", "class", "corrected", "correction"}
 
 
 _OF_NONE = re.compile(r"-?9{2,}|-[19]")
-_MIN_MISSING = 3
+_MIN_SEVERAL = 3
 _FEW_OTHERS = 20  # one in so many is no accident
 _USUAL = (*LABEL_COLUMNS, *LIKELY_LABEL_COLUMNS)
 
@@ -127,7 +127,7 @@ def missing_numbers(found: Evidence) -> list[float]:
     missing = []
     for number, count in found.targets.items():
         others = [one for one in found.targets if one != number]
-        if count >= _MIN_MISSING and _OF_NONE.fullmatch(f"{number:g}") and len(others) >= _MIN_MISSING:
+        if count >= _MIN_SEVERAL and _OF_NONE.fullmatch(f"{number:g}") and len(others) >= _MIN_SEVERAL:
             low, high = min(others), max(others)
             if max(low - number, number - high) > (high - low) / 4:
                 missing.append(number)
@@ -143,7 +143,7 @@ def _about_names(found: Evidence) -> Iterator[str]:
         num += len(said) == 1
         if len(said) == 1 and label not in said:
             others.append((key, label or ""))
-    if 2 * num >= len(found.keys) and _FEW_OTHERS * len(others) >= num > 0:
+    if 2 * num >= len(found.keys) and len(others) >= _MIN_SEVERAL and _FEW_OTHERS * len(others) >= num:
         key, label = others[0]
         yield (
             f"{len(others):,} of {num:,} paths say another class than the table, such as {printable(key)}, which is "

@@ -18,7 +18,7 @@ from shardkit.parallel.threads import ThreadExecutor
 from shardkit.sources import SourceOptions
 from shardkit.testing import encoded, picture, write_tree
 
-FILES = {f"{label}/{i}.png": picture(i) for label in ("ant", "bee") for i in range(4)}
+FILES = {f"{label}/{i}.png": picture(i + 4 * of) for of, label in enumerate(("ant", "bee")) for i in range(4)}
 UNREADABLE = "bee/2.png"
 
 
