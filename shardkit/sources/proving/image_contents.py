@@ -12,7 +12,7 @@ from shardkit.images import BadImage, inspect
 from shardkit.images.boxes import is_resized, upright_size
 from shardkit.images.info import ImageInfo
 from shardkit.sources.proving.evidence import MARGIN, MAX_COMPARED, Evidence
-from shardkit.sources.walking import join, read_sample, stem_of
+from shardkit.sources.walking import join, parent_of, read_sample, stem_of
 
 T = TypeVar("T")
 
@@ -58,12 +58,19 @@ def _headers(found: Evidence, values: Mapping[str, T]) -> Iterator[tuple[T, Imag
 def copies_apart(found: Evidence) -> Iterator[tuple[str, str]]:
     """Yield two examples that are one file, of one name and size, and are in two classes or two splits.
 
-    Names of digits alone are no reason to read them: numbers start again in each folder.
+    Where the files of a folder are counted, equal names are no reason to read them: each folder counts its own.
     """
+    if not found.twins:  # as nearly always
+        return
     root = found.reading.images.root
-    paths = (join(root, key) for key in found.keys)
-    facts = dict(zip(paths, zip(found.labels, found.splits, strict=True), strict=True)) if found.twins else {}
-    twins = (paths for paths in found.twins if not stem_of(paths[0]).isdecimal())
+    paths = [join(root, key) for key in found.keys]
+    facts = dict(zip(paths, zip(found.labels, found.splits, strict=True), strict=True))
+    numbers = defaultdict[str, set[int]](set)
+    for path in paths:
+        if (stem := stem_of(path)).isdecimal():
+            numbers[parent_of(path)].add(int(stem))
+    counted = {folder for folder, some in numbers.items() if max(some) - min(some) < len(some)}
+    twins = (some for some in found.twins if not (stem_of(some[0]).isdecimal() and parent_of(some[0]) in counted))
     pairs = ((paths[0], one) for paths in twins for one in paths[1:] if facts[paths[0]] != facts[one])
     yield from (pair for pair in itertools.islice(pairs, _MAX_READ) if _are_one(found, *pair))
 
