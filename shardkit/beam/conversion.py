@@ -13,6 +13,7 @@ import apache_beam as beam
 
 from shardkit.beam.arguments import read_given
 from shardkit.beam.counters import count_in_beam
+from shardkit.beam.exchanges import Keep, SpreadAgain
 from shardkit.beam.options import RunnerConfig
 from shardkit.beam.progress import run_with_progress, submit
 from shardkit.beam.write_dataset import each, write_shards, written_dataset
@@ -70,9 +71,9 @@ class ConvertImages(beam.PTransform):  # type: ignore[misc] # Beam is untyped
             pipeline
             | "Start" >> beam.Create([None], reshuffle=False)  # None
             | "DrawToken" >> beam.Map(_draw)  # str; drawn in each run of a template
-            | "KeepToken" >> beam.Reshuffle()  # str; the same when a later step is repeated
+            | "KeepToken" >> Keep()  # str; the same when a later step is repeated
             | "Claim" >> beam.Map(self._begin)  # ConversionTask
-            | "KeepTask" >> beam.Reshuffle()  # ConversionTask
+            | "KeepTask" >> Keep()  # ConversionTask
         )
         return written_dataset(convert_task(tasks), self._begin.output)
 
@@ -115,8 +116,9 @@ def convert_task(tasks: Any) -> Any:
 def take_inventory(tasks: Any) -> Any:
     """One task to itself once all images of its source are checked.
 
-    Reshuffle gives each of 4 workers 4 of 16 batches or shards, on Flink by a rebalance. Grouping by a key would give
-    them 2, 8, 4 and 2, because it hashes the keys. Without it, the worker that lists a folder would check all of it.
+    Reshuffle gives each of 4 workers 4 of 16 groups, batches or shards, on Flink by a rebalance; see `beam.exchanges`.
+    Grouping by a key alone would give them 2, 8, 4 and 2, because it hashes the keys. Without either, the worker that
+    lists a folder would check all of it.
     """
     alone = tasks | "WithoutGroups" >> beam.Map(_without_groups)  # ConversionTask or InventoryTask
     task = beam.pvalue.AsSingleton(alone)
@@ -130,7 +132,7 @@ def take_inventory(tasks: Any) -> Any:
     proved = alone | "Prove" >> beam.Map(InventoryTask.prove, beam.pvalue.AsIter(summaries))  # bool
     names = (
         batches
-        | "SpreadBatches" >> beam.Reshuffle()  # Batch
+        | "SpreadBatches" >> SpreadAgain()  # Batch
         | "CheckImages" >> beam.FlatMap(_check, task, beam.pvalue.AsSingleton(proved))  # NamedPart
     )
     return alone | "KeepNames" >> beam.Map(InventoryTask.keep_names, beam.pvalue.AsIter(names))  # the task

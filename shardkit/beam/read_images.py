@@ -13,6 +13,7 @@ from shardkit.archives.uris import uri_of
 from shardkit.beam.arguments import read_given
 from shardkit.beam.counters import NAMESPACE, REJECTS, tagged_rejects
 from shardkit.beam.elements import Box, Example, ReadExamples, Reject, typed
+from shardkit.beam.exchanges import Keep, SpreadAgain
 from shardkit.conversion.inventory.checking import measure_files
 from shardkit.conversion.inventory.columns import MASK_PATH, TARGET, annotation_columns
 from shardkit.conversion.inventory.source_files import are_records, image_path, image_start
@@ -139,19 +140,19 @@ def _numbered(folders: Iterable[str]) -> Iterator[tuple[int, str, list[str]]]:
 
 def _read(settled: Any) -> ReadExamples:
     """Sources whose reading is settled to their examples."""
-    settled = settled | "KeepSettled" >> beam.Reshuffle()  # Settled; a step that is tried again sees the same source
+    settled = settled | "KeepSettled" >> Keep()  # Settled; a step that is tried again sees the same source
     by_number = beam.pvalue.AsDict(settled | "NumberSources" >> beam.Map(_by_number))  # (number, Settled)
     rows = (
         settled
-        | "Parts" >> beam.FlatMap(_parts)  # (number, PartGroup)
-        | "SpreadParts" >> beam.Reshuffle()  # (number, PartGroup)
-        | "ListRows" >> beam.FlatMap(_rows, by_number)  # (number, Listing of 128 rows or more)
+        | "Parts" >> beam.FlatMap(_parts)  # ((number, group), PartGroup)
+        | "SpreadParts" >> beam.Reshuffle()  # ((number, group), PartGroup)
+        | "ListRows" >> beam.FlatMap(_rows, by_number)  # (_BatchId, Listing of 128 rows or more)
     )
     totals = rows | "Totals" >> beam.FlatMap(_totals)  # (number, totals)
     proved = settled | "Prove" >> beam.Map(_prove, beam.pvalue.AsMultiMap(totals))  # (number, ReadSource)
     examples = (
         rows
-        | "SpreadRows" >> beam.Reshuffle()  # (number, Listing)
+        | "SpreadRows" >> SpreadAgain()  # (_BatchId, Listing)
         | "MakeExamples"
         >> beam.ParDo(_MakeExamples(), by_number, beam.pvalue.AsDict(proved)).with_outputs(REJECTS, main="examples")
     )
@@ -192,23 +193,28 @@ def _by_number(settled: Settled) -> tuple[int, Settled]:
     return settled.at, settled._replace(groups=[])
 
 
-def _parts(settled: Settled) -> Iterator[tuple[int, PartGroup]]:
-    for group in settled.groups:
-        yield settled.at, group
+def _parts(settled: Settled) -> Iterator[tuple[tuple[int, int], PartGroup]]:
+    for number, group in enumerate(settled.groups):
+        yield (settled.at, number), group
 
 
-def _rows(part: tuple[int, PartGroup], sources: Mapping[int, Settled]) -> Iterator[tuple[int, Listing]]:
-    number, group = part
+_BatchId = tuple[int, int, int]  # the numbers of the source, the group, and the batch in it
+
+
+def _rows(
+    part: tuple[tuple[int, int], PartGroup], sources: Mapping[int, Settled]
+) -> Iterator[tuple[_BatchId, Listing]]:
+    (number, at), group = part
     check_worker(sources[number].view)
-    for listing in list_parts(sources[number].source, group, DECODE_BATCH_ROWS):
-        yield number, listing
+    for batch, listing in enumerate(list_parts(sources[number].source, group, DECODE_BATCH_ROWS)):
+        yield (number, at, batch), listing
 
 
 _Totals = tuple[dict[str, int], dict[int, str]]
 
 
-def _totals(numbered: tuple[int, Listing]) -> Iterator[tuple[int, _Totals]]:
-    number, listing = numbered
+def _totals(numbered: tuple[_BatchId, Listing]) -> Iterator[tuple[int, _Totals]]:
+    (number, _, _), listing = numbered
     if listing.skipped or listing.classes:
         yield number, (listing.skipped, listing.classes)
 
@@ -227,9 +233,9 @@ class _MakeExamples(beam.DoFn):  # type: ignore[misc] # Beam is untyped
     """Rows of sources to examples, and to rejects."""
 
     def process(
-        self, numbered: tuple[int, Listing], sources: Mapping[int, Settled], proved: Mapping[int, ReadSource]
+        self, numbered: tuple[_BatchId, Listing], sources: Mapping[int, Settled], proved: Mapping[int, ReadSource]
     ) -> Iterator[Any]:
-        number, listing = numbered
+        (number, _, _), listing = numbered
         settled = sources[number]
         check_worker(settled.view)
         yield from examples_of(settled.source, listing, proved[number].totals, settled.prefix)

@@ -18,6 +18,7 @@ from apache_beam.utils.windowed_value import WindowedValue
 from shardkit.beam.arguments import read_given
 from shardkit.beam.counters import NAMESPACE, REJECTS, count_in_beam, count_rejects
 from shardkit.beam.elements import PublishedDataset, Reject, WrittenDataset, WrittenShard, typed
+from shardkit.beam.exchanges import Keep
 from shardkit.conversion.option_values import location, option_values
 from shardkit.conversion.planning.plan_file import ShardTask
 from shardkit.conversion.staging.rows import RowReader, refuse_unknown_fields
@@ -130,7 +131,7 @@ class WriteDataset(beam.PTransform):  # type: ignore[misc] # Beam is untyped
             rows.pipeline
             | "Start" >> beam.Create([conversion], reshuffle=False)  # StagedConversion
             | "GatherParts" >> beam.Map(_gather, beam.pvalue.AsIter(staged), *read)  # StagedConversion of this run
-            | "KeepParts" >> beam.Reshuffle()  # StagedConversion; the same when a later step is repeated
+            | "KeepParts" >> Keep()  # StagedConversion; the same when a later step is repeated
         )
         task = beam.pvalue.AsSingleton(gathered | "WithoutParts" >> beam.Map(_without_parts))  # StagedConversion
         published = write_shards(gathered, task)

@@ -11,17 +11,20 @@ import apache_beam as beam
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from apache_beam.portability import common_urns
+from apache_beam.portability.api import beam_runner_api_pb2
 from apache_beam.runners.portability.fn_api_runner import FnApiRunner
 from apache_beam.runners.portability.fn_api_runner.execution import GroupingBuffer
 from apache_beam.testing.util import assert_that
 
 from shardkit import images
-from shardkit.beam import CheckImages, Example, ReadDataset, ReadImages, WriteDataset
+from shardkit.beam import CheckImages, ConvertImages, Example, ReadAllImages, ReadDataset, ReadImages, WriteDataset
 from shardkit.beam.conversion import convert_task, take_inventory, work_on_each
+from shardkit.beam.exchanges import SpreadAgain
 from shardkit.conversion.planning import plan_file
 from shardkit.conversion.writing import shard as writing
 from shardkit.conversion.writing.inventory_tasks import DECODE_BATCH_ROWS
-from shardkit.conversion.writing.job import InventoryTask
+from shardkit.conversion.writing.job import ConversionTask, InventoryTask
 from shardkit.dataset.manifest import read_manifest
 from shardkit.errors import DataError
 from shardkit.options.groups import ConvertOptions
@@ -36,6 +39,7 @@ from shardkit.verification.examples import ExampleSpec
 
 from ..cli.calling import IN_PROCESS_RUNNER, call
 
+RESHUFFLE = common_urns.composites.RESHUFFLE.urn
 IMAGE_SIDE = 80  # pixels: noise of that size takes 15 kB
 NUM_IMAGES = 40
 
@@ -109,17 +113,83 @@ def test_the_graph_of_the_inventory_grows_with_folders_and_not_with_files(tmp_pa
     assert sizes[1] < 150_000  # Dataflow takes 10 MB
 
 
-def num_reshuffles(pcoll):
-    transforms = pcoll.pipeline.to_runner_api().components.transforms.values()
-    return sum(one.spec.urn == "beam:transform:reshuffle:v1" for one in transforms)
+def num_reshuffles(pipeline):
+    transforms = pipeline.to_runner_api().components.transforms.values()
+    return sum(one.spec.urn == RESHUFFLE for one in transforms)
+
+
+def steps_of(transforms, name):
+    """The steps of a transform in a graph, as Flink sees them: a Reshuffle is one."""
+    one = transforms[name]
+    if one.spec.urn == RESHUFFLE or not one.subtransforms:
+        return [one]
+    return [step for inner in one.subtransforms for step in steps_of(transforms, inner)]
+
+
+def idle_reshuffles(pipeline):
+    """Pairs of Reshuffles with no GroupByKey between: Flink leaves out the second one."""
+    graph = pipeline.to_runner_api()
+    steps = [step for root in graph.root_transform_ids for step in steps_of(graph.components.transforms, root)]
+    # A transform without steps of its own may give what it gets.
+    made_by = {out: step for step in steps for out in {*step.outputs.values()} - {*step.inputs.values()}}
+
+    def before(step):
+        """The Reshuffles that what a step gets has passed last; side inputs are copied to all workers."""
+        is_pardo = step.spec.urn == common_urns.primitives.PAR_DO.urn
+        payload = beam_runner_api_pb2.ParDoPayload.FromString(step.spec.payload) if is_pardo else None
+        for tag, read in step.inputs.items():
+            if payload is None or tag not in payload.side_inputs:
+                made = made_by[read]
+                if made.spec.urn == RESHUFFLE:
+                    yield made.unique_name
+                elif made.spec.urn != common_urns.primitives.GROUP_BY_KEY.urn:
+                    yield from before(made)
+
+    return [(first, step.unique_name) for step in steps if step.spec.urn == RESHUFFLE for first in before(step)]
+
+
+def read_and_write(pipeline, reader):
+    read = pipeline | reader.with_rejects()
+    return read.examples | CheckImages() | WriteDataset("out", source=read.source, rejects=read.rejects)
+
+
+PIPELINES = {
+    "ReadImages": lambda pipeline: read_and_write(pipeline, ReadImages("nothing here")),
+    "ReadAllImages": lambda pipeline: pipeline | beam.Create(["nothing here"]) | ReadAllImages(),
+    "ReadDataset": lambda pipeline: pipeline | ReadDataset("nothing here", "train"),
+    "ConvertImages": lambda pipeline: pipeline | ConvertImages("nothing here", "out"),
+    "convert": lambda pipeline: convert_task(beginning_of(pipeline)),
+    "plan": lambda pipeline: take_inventory(beginning_of(pipeline)),
+    "verify": lambda pipeline: work_on_each(beginning_of(pipeline), "Work", print),
+}
+
+
+def beginning_of(pipeline):
+    return pipeline | beam.Create([None], reshuffle=False).with_output_types(ConversionTask)
+
+
+@pytest.mark.parametrize("name", PIPELINES)
+def test_no_reshuffle_is_behind_another_one_with_nothing_grouped_between(name):
+    pipeline = beam.Pipeline(FnApiRunner())
+    _ = PIPELINES[name](pipeline)
+    assert num_reshuffles(pipeline) > 0
+    assert idle_reshuffles(pipeline) == []
+
+
+def test_reshuffles_that_flink_leaves_out_are_found():
+    pipeline = beam.Pipeline(FnApiRunner())
+    once = pipeline | beam.Create([1], reshuffle=False) | "First" >> beam.Reshuffle() | beam.Map(print)
+    _ = once | "Second" >> beam.Reshuffle()
+    _ = once | SpreadAgain()
+    assert idle_reshuffles(pipeline) == [("First", "Second")]
 
 
 def test_groups_batches_and_shards_are_rebalanced(tmp_path):
     # Grouping hashes the keys: 4 workers got 2, 8, 4 and 2 of 16 shards. See tests/engines for what they get.
     task = task_of(write_tree(tmp_path / "source", {"a/1.png": b"", "b/2.png": b""}), tmp_path / "out")
-    assert num_reshuffles(made(take_inventory, task)) == 2
-    assert num_reshuffles(made(convert_task, task)) == 3
-    assert num_reshuffles(made(lambda items: work_on_each(items, "Work", print), task)) == 1
+    assert num_reshuffles(made(take_inventory, task).pipeline) == 2
+    assert num_reshuffles(made(convert_task, task).pipeline) == 3
+    assert num_reshuffles(made(lambda items: work_on_each(items, "Work", print), task).pipeline) == 1
 
 
 def test_the_graph_of_verifying_carries_no_rows_either(dataset, tmp_path):

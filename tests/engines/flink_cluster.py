@@ -124,12 +124,12 @@ class FlinkCluster(Processes):
         """The number of failures after which jobs were restarted, or failed."""
         return sum(len(self.ask(f"/jobs/{job}/exceptions")["exceptionHistory"]["entries"]) for job in self.jobs())
 
-    def written(self):
-        """The number of shards that each task of the last job has written."""
+    def taken(self, step):
+        """The number of elements that each task of a step of the last job has taken; fused ones: ``{Step, Next}``."""
         job = max(self.ask("/jobs/overview")["jobs"], key=lambda job: job["start-time"])["jid"]
         names = {vertex["name"]: vertex["id"] for vertex in self.ask(f"/jobs/{job}")["vertices"]}
-        (writing,) = (id_ for name, id_ in names.items() if "WriteShards" in name.partition("]")[2].partition(",")[0])
-        tasks = self.ask(f"/jobs/{job}/vertices/{writing}")["subtasks"]
+        (found,) = (id_ for name, id_ in names.items() if step in name.partition("]")[2].partition(")")[0])
+        tasks = self.ask(f"/jobs/{job}/vertices/{found}")["subtasks"]
         return [task["metrics"]["read-records"] for task in tasks]
 
 

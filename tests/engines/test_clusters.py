@@ -17,7 +17,8 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from shardkit.testing import digests_of
+from shardkit.conversion.writing.inventory_tasks import DECODE_BATCH_ROWS
+from shardkit.testing import digests_of, picture, write_tree
 
 from ..beam.crashing import nothing_left, start_until
 from ..cli.calling import call, convert, environment, run
@@ -30,6 +31,13 @@ SIZES = (200, 300)
 SHARDS = 16
 JOB_SECONDS = 300
 NAMED_SECONDS = 60
+SPREAD_BATCHES = 10
+# The program, and the step that checks images, in the program's words; fused steps have the names of their transforms.
+CHECKS = {
+    "convert": "CheckImages",
+    "convert_images.py": "CheckImages",
+    "read_and_write.py": "{ReadImages, WriteDataset}",
+}.items()
 CLUSTERS = {"flink": FlinkCluster, "spark": SparkCluster}
 BOOT = "SHARDKIT_BEAM_BOOT"
 on_flink = pytest.mark.parametrize("cluster", ["flink"], indirect=True)
@@ -226,10 +234,38 @@ def test_shards_are_spread_evenly_over_slots(slots, cluster, words, wanted, tmp_
     began = time.monotonic()
     done = run(*words, 300, f"--parallelism={slots}", timeout=JOB_SECONDS)
     assert done.returncode == 0, done.stderr
-    shards = cluster.written()
+    shards = cluster.taken("WriteShards")
     print(f"{slots} slots: {time.monotonic() - began:.1f} s, shards by task: {shards}")
     assert shards == [SHARDS // slots] * slots
     check(tmp_path / "out", wanted[300])
+
+
+@pytest.fixture(scope="module")
+def spread(tmp_path_factory):
+    """Many small images in one folder, and a table of them: one task lists them, in batches of 128."""
+    root = tmp_path_factory.mktemp("spread")
+    rows = [(f"all/{i:04d}.png", "ab"[i % 2]) for i in range(SPREAD_BATCHES * DECODE_BATCH_ROWS)]
+    write_tree(root, {path: picture(i) for i, (path, _) in enumerate(rows)})
+    (root / "labels.csv").write_text("image,label\n" + "".join(f"{path},{label}\n" for path, label in rows))
+    return root / "labels.csv"
+
+
+@on_flink
+@pytest.mark.parametrize(("program", "step"), CHECKS)
+def test_images_are_checked_and_shards_written_in_all_slots(program, step, cluster, spread, tmp_path):
+    # Flink leaves out a Reshuffle behind another one: one slot then did all, and nothing else was wrong.
+    if program == "convert":
+        done = run("convert", spread, tmp_path / "out", "--shards", SHARDS, *cluster.options, timeout=JOB_SECONDS)
+        assert done.returncode == 0, done.stderr
+    else:
+        words = [sys.executable, Path(__file__).with_name(program), spread, tmp_path / "out", SHARDS, 200]
+        command = [*map(str, words), *cluster.options]
+        subprocess.run(command, check=True, env=environment(), timeout=JOB_SECONDS)
+    batches, shards = cluster.taken(step), cluster.taken("WriteShards")
+    print(f"{program}: batches of images by task: {batches}, shards: {shards}")
+    assert sum(batches) == SPREAD_BATCHES
+    assert max(batches) - min(batches) <= 2, "each task that groups deals them out from a task of its own choice"
+    assert shards == [SHARDS // 2] * 2
 
 
 @on_flink
