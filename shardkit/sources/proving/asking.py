@@ -3,6 +3,7 @@
 import contextlib
 import json
 import posixpath
+import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 
@@ -26,6 +27,7 @@ from shardkit.sources.walking import join, parent_of
 
 _SHOWN = 3  # doubts
 _MAX_RIVALS = 2
+_FIELD = re.compile(r"\{\w+\}")  # of a template
 
 
 def question(
@@ -62,10 +64,11 @@ def rival_readings(
 
 
 def _files_of_facts(reading: Reading) -> list[tuple[str, ...]]:
-    """Return the files of each fact, those that name its classes, and its folder of masks, as globs."""
+    """Return the files of each fact, those that name its classes, and its masks, as globs."""
     facts = [origin for _, origin in reading.facts()]
     names = [(one.names,) for one in (reading.label, *facts) if isinstance(one, Labels | Annotation)]
-    masks = [(f"{one.pair.partition('{')[0]}*",) for one in facts if isinstance(one, Paired)]
+    pairs = (one.pair.replace("{dir}/", "**/") for one in facts if isinstance(one, Paired))
+    masks = [(join(reading.images.root, _FIELD.sub("*", pair) + ".*"),) for pair in pairs]
     return [*dict.fromkeys(filter(any, (*map(files_of, facts), *names, *masks)))]
 
 
