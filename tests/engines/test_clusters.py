@@ -64,7 +64,7 @@ def large(tmp_path_factory):
     """Images that take a tenth of a second each, so that a kill comes in the middle."""
     root = tmp_path_factory.mktemp("large")
     noise = np.random.default_rng(0).integers(0, 256, (150, 200, 3), np.uint8)
-    for i in range(80):
+    for i in range(240):
         path = root / f"class_{i % 4}" / f"{i:03d}.jpg"
         path.parent.mkdir(exist_ok=True)
         Image.fromarray(np.roll(noise, i, axis=1)).resize((3000, 2250)).save(path, quality=85)
