@@ -56,11 +56,16 @@ def rival_readings(
             with contextlib.suppress(ShardkitError):
                 other, hidden = without(globs)
                 if other.reading is not None:
-                    yield Offer(replace(other.reading, ignore=hidden), f"read as {_how(other)}")
+                    if _is_annotated(other.reading) or not _is_annotated(reading):  # hardly without boxes or masks
+                        yield Offer(replace(other.reading, ignore=hidden), f"read as {_how(other)}")
                     if more := [f"/{path}" for some in _files_of_facts(other.reading) for path in some]:
                         globs = [*globs, *more]
                         continue
             break
+
+
+def _is_annotated(reading: Reading) -> bool:
+    return reading.boxes is not None or reading.mask is not None
 
 
 def _files_of_facts(reading: Reading) -> list[tuple[str, ...]]:
