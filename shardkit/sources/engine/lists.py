@@ -53,7 +53,9 @@ class OfLists:
 
     def values(self, folder: Folder) -> Values:
         paths = [(file.url, value) for file, value in self.lists]
-        found: dict[str, str] = once(f"{self.opened} lists: {paths}", lambda: self._read(folder))
+        found: dict[str, str] = once(
+            f"{self.opened} lists: {paths} {self.matching} {self.bases}", lambda: self._read(folder)
+        )
         return lambda key: found.get(key, self.rest)
 
     def keyed_lines(self, folder: Folder) -> Iterator[tuple[ListLine, str | None]]:

@@ -1,7 +1,8 @@
 """Doubts about the columns of a table that labels come from."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from functools import cache
 from typing import Any
 
 from shardkit.naming import first_of, printable
@@ -124,22 +125,24 @@ def doubts_about_columns(found: Evidence, label: Column) -> Iterator[str]:
 
 def missing_numbers(found: Evidence) -> list[float]:
     """Return the numbers such as -999, far from all others, that may stand for none."""
-    missing = []
-    for number, count in found.targets.items():
-        others = [one for one in found.targets if one != number]
-        if count >= _MIN_SEVERAL and _OF_NONE.fullmatch(f"{number:g}") and len(others) >= _MIN_SEVERAL:
-            low, high = min(others), max(others)
-            if max(low - number, number - high) > (high - low) / 4:
-                missing.append(number)
-    return missing
+    often = (number for number, count in found.targets.items() if count >= _MIN_SEVERAL)
+    # There are few such numbers, and as many others as images.
+    return [number for number in often if _OF_NONE.fullmatch(f"{number:g}") and _is_far(number, found.targets)]
+
+
+def _is_far(number: float, targets: Iterable[float]) -> bool:
+    others = [one for one in targets if one != number]
+    low, high = min(others, default=number), max(others, default=number)
+    return len(others) >= _MIN_SEVERAL and max(low - number, number - high) > (high - low) / 4
 
 
 def _about_names(found: Evidence) -> Iterator[str]:
     """Yield that paths of images have names of other classes than a table says."""
     of_words = {plain_name(name): name for name in found.counts if len(name) > 1 and not name.isdecimal()}
+    class_of = cache(lambda word: of_words.get(plain_name(word)))  # the words of names repeat
     num, others = 0, list[tuple[str, str]]()
     for key, label in zip(found.keys, found.labels, strict=True):
-        said = {of_words[word] for one in words_of(key) if (word := plain_name(one)) in of_words}
+        said = {*map(class_of, words_of(key))} - {None}
         num += len(said) == 1
         if len(said) == 1 and label not in said:
             others.append((key, label or ""))
