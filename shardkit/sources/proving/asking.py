@@ -31,7 +31,7 @@ _FIELD = re.compile(r"\{\w+\}")  # of a template
 
 
 def question(
-    found: Evidence, opening: Opening, recognised: Reading, doubts: Sequence[str], rivals: Iterable[Offer] = ()
+    found: Evidence, opening: Opening, recognised: Reading, doubts: Sequence[str], rivals: Iterable[Offer]
 ) -> UnclearError:
     """Return the question about a source, with its archives as folders, that was recognised; the doubts say why."""
     problem = f"{printable(opening.url)}: shardkit would read it as {_how(found.source)}, and asks first, because "

@@ -2,7 +2,7 @@
 
 import re
 from collections import Counter, defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from shardkit.naming import first_of, printable, split_of_folder
 from shardkit.sources.engine.splits import split_of_word, words_of
@@ -14,7 +14,6 @@ from shardkit.sources.readings.values import PathPart
 from shardkit.sources.recognising.folders.folder_names import original_of
 from shardkit.sources.recognising.folders.name_fields import form_of
 from shardkit.sources.recognising.folders.split_folders import splits_of
-from shardkit.sources.walking import join
 
 _MAX_WORDS = 12  # that names begin with, of others each may be that of one image
 _FEW = 10  # one in so many files is no accident
@@ -44,8 +43,9 @@ def doubts_about_trees(found: Evidence, label: PathPart) -> Iterator[str]:
     if found.are_single:
         yield "most classes have one image"
     yield from _about_splits(found)
-    yield from _about_words(found)
-    yield from _about_copies(found)
+    views = views_of(found.keys)
+    yield from _about_words(found, has_views=bool(views))
+    yield from _about_copies(found, views)
     # A class of one split alone has names of that split.
     if found.reading.split is None and (odd := unlike_in_files(found.labels, found.keys)):
         yield f"files of {first_of([*map(printable, odd)], 3)} are called unlike those of the other classes"
@@ -57,12 +57,10 @@ def doubts_about_trees(found: Evidence, label: PathPart) -> Iterator[str]:
 
 def _about_pictures_apart(found: Evidence) -> Iterator[str]:
     """Yield that pictures are in two classes or splits, if they are many: a few are in most datasets."""
-    keys = (join(found.reading.images.root, key) for key in found.keys)
-    rows = {key: row for row, key in enumerate(keys)} if found.twins else {}
     copies = [*copies_apart(found)]
-    for values, sizes in ((found.labels, found.counts), (found.splits, Counter(found.splits))):
-        pairs = [pair for pair in copies if values[rows[pair[0]]] != values[rows[pair[1]]]]
-        counts = Counter(values[rows[path]] for pair in pairs for path in pair)
+    for values, sizes in ((found.labels, found.counts), (found.splits, Counter(found.splits))) if copies else ():
+        pairs = [pair for pair in copies if len({values[found.rows[path]] for path in pair}) > 1]
+        counts = Counter(values[found.rows[path]] for pair in pairs for path in pair)
         if any(num >= _MIN_COPIES and _FEW * num >= sizes[value] for value, num in counts.items() if value):
             yield f"{printable(pairs[0][0])} and {printable(pairs[0][1])} are one picture"
             return
@@ -113,9 +111,10 @@ def _is_split(name: str) -> bool:
     return split_of_folder(name) is not None or (len(words) == 1 and split_of_word(words[0]) is not None)
 
 
-def _about_words(found: Evidence) -> Iterator[str]:
-    """Yield that the names of files begin with words that divide the images otherwise."""
-    if (num := _num_codes(found)) >= _MIN_CODES:
+def _about_words(found: Evidence, *, has_views: bool) -> Iterator[str]:
+    """Yield that the names of files have words that divide the images otherwise; not those of views, a doubt itself."""
+    fields = [*_fields(found)]
+    if (num := _num_codes(found, fields)) >= _MIN_CODES:
         yield f"the names of files have {num} more fields, each of which may be the class"
     words = [_WORD.match(key.rpartition("/")[2].rpartition(".")[0]) for key in found.keys]
     texts = [word[0].lower() if word else "" for word in words]
@@ -131,9 +130,7 @@ def _about_words(found: Evidence) -> Iterator[str]:
     if _divide_otherwise(found, texts):
         yield f"the names of files begin with {first_of(sorted(counts), 3)}, which divides them otherwise"
         return
-    if views_of(found.keys):  # which are doubted themselves
-        return
-    for values in _fields(found):
+    for values in () if has_views else fields:
         if all(map(_WORD.fullmatch, values)) and _divide_otherwise(found, values):
             yield f"the names of files have {first_of(sorted({*values}), 3)}, which divides them otherwise"
             return
@@ -170,22 +167,22 @@ def _about_other_classes(found: Evidence) -> Iterator[str]:
         yield f"files of {first_of([*map(printable, odd)], 2)} are called like other classes"
 
 
-def _num_codes(found: Evidence) -> int:
+def _num_codes(found: Evidence, fields: Sequence[Sequence[str]]) -> int:
     """Return the number of fields of files' names that have few values, and several in most classes."""
     num = 0
-    for values in _fields(found):
+    for values in fields:
         num_pairs = len({*zip(values, found.labels, strict=True)})
         num += 2 * len(found.counts) <= num_pairs and len({*values}) <= _MAX_CODES
     return num
 
 
-def _about_copies(found: Evidence) -> Iterator[str]:
-    """Yield that files are called like copies of others next to them."""
+def _about_copies(found: Evidence, views: Sequence[str]) -> Iterator[str]:
+    """Yield that files are called like copies, views or versions of others next to them."""
     stems = {key.rpartition(".")[0] for key in found.keys}
     if copies := sorted(stem for stem in stems if (of := original_of(stem)) and of in stems):
         verb = "is called like a copy of a file next to it" if len(copies) == 1 else "are called like copies of others"
         yield f"{first_of([*map(printable, copies)], 2)} {verb}"
-    if views := views_of(found.keys):
+    if views:
         yield f"the files of one name that end with {first_of([*map(printable, views)], 3)} may be of one thing"
     # mildew2_rot90.jpg next to mildew2.jpg
     ends = ((stem, end) for stem in stems for end in END.finditer(stem))

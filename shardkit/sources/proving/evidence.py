@@ -55,7 +55,6 @@ class Evidence:
     # Their labels; None for those that have none, or no single class
     labels: list[str | None] = field(default_factory=list)
     splits: list[str | None] = field(default_factory=list)
-    num_bytes: list[int] = field(default_factory=list)  # sizes of their files; negative where listing did not look
     # Number of rows that are rejected while listing, by the code of the reason
     rejected: Counter[str] = field(default_factory=Counter)
     skipped: Counter[str] = field(default_factory=Counter)  # number of files that are left out, by a phrase
@@ -98,7 +97,6 @@ class Evidence:
             self.keys.append(row.key)
             self.labels.append(row.label_name)
             self.splits.append(row.split)
-            self.num_bytes.append(row.source_bytes)
             for i, name in features.items():
                 value = row.extra[i] if row.extra else None
                 self.features.setdefault(name.removeprefix(FEATURE_PREFIX), []).append(value)
@@ -109,7 +107,6 @@ class Evidence:
         self.keys += examples["key"].to_pylist()
         self.labels += examples["label_name"].to_pylist()
         self.splits += examples["split"].to_pylist()
-        self.num_bytes += examples["source_bytes"].to_pylist()
         if OBJECTS in examples.column_names:
             self._count_objects(examples)
         if TARGET in examples.column_names:
@@ -208,13 +205,17 @@ class Evidence:
         return itertools.chain.from_iterable(self.sizes.values())
 
     @cached_property
+    def rows(self) -> dict[str, int]:
+        """The numbers of the examples by their paths."""
+        return {join(self.reading.images.root, key): row for row, key in enumerate(self.keys)}
+
+    @cached_property
     def twins(self) -> list[list[str]]:
         """Paths of the examples that have one name and size; not read whether they are one file."""
         names = {key.rpartition("/")[2] for key in self.keys}
         if len(names) == len(self.keys):  # as nearly always: SOURCE is not walked
             return []
-        examples = {join(self.reading.images.root, key) for key in self.keys}
-        alike = ([path for path in paths if path in examples] for paths in self.sizes.values() if len(paths) > 1)
+        alike = ([path for path in paths if path in self.rows] for paths in self.sizes.values() if len(paths) > 1)
         return [paths for paths in alike if len(paths) > 1]
 
     @cached_property

@@ -62,17 +62,16 @@ def copies_apart(found: Evidence) -> Iterator[tuple[str, str]]:
     """
     if not found.twins:  # as nearly always
         return
-    root = found.reading.images.root
-    paths = [join(root, key) for key in found.keys]
-    facts = dict(zip(paths, zip(found.labels, found.splits, strict=True), strict=True))
+    facts = [*zip(found.labels, found.splits, strict=True)]
     numbers = defaultdict[str, set[int]](set)
-    for path in paths:
+    for path in found.rows:
         if (stem := stem_of(path)).isdecimal():
             numbers[parent_of(path)].add(int(stem))
     counted = {folder for folder, some in numbers.items() if max(some) - min(some) < len(some)}
     twins = (some for some in found.twins if not (stem_of(some[0]).isdecimal() and parent_of(some[0]) in counted))
-    pairs = ((paths[0], one) for paths in twins for one in paths[1:] if facts[paths[0]] != facts[one])
-    yield from (pair for pair in itertools.islice(pairs, _MAX_READ) if _are_one(found, *pair))
+    pairs = ((first, one) for first, *others in twins for one in others)
+    apart = (pair for pair in pairs if len({facts[found.rows[path]] for path in pair}) > 1)
+    yield from (pair for pair in itertools.islice(apart, _MAX_READ) if _are_one(found, *pair))
 
 
 def copies(found: Evidence) -> Iterator[tuple[str, str]]:
@@ -86,8 +85,7 @@ def copied_classes(found: Evidence) -> Iterator[str]:
     """Yield classes all whose files are copies of files of several other classes: a selection of them, or all."""
     if not found.twins:  # as nearly always
         return
-    root = found.reading.images.root
-    labels = {join(root, key): label for key, label in zip(found.keys, found.labels, strict=True)}
+    labels = {path: found.labels[row] for path, row in found.rows.items()}
     pairs = defaultdict[str | None, list[tuple[str, str]]](list)
     for first, second in (paths for paths in found.twins if len(paths) == 2):
         pairs[labels[first]].append((first, second))

@@ -33,7 +33,7 @@ from shardkit.sources.proving.table_offers import (
     files_of_names,
     lists_of_splits,
     of_tables,
-    split_by_beginning,
+    split_meant,
     splits_said,
     tables_that_name,
     with_lists,
@@ -99,13 +99,13 @@ def offers(opening: Opening, recognised: Reading | None = None, found: Evidence 
 
 def _of_policies(reading: Reading, found: Evidence) -> Iterator[Offer]:
     """Yield what images without annotation may be: some of those beside annotated ones, or in other folders."""
+    negative = replace(reading, without_annotation="negative")
     if found.rejected[NO_LABEL]:
         yield Offer(replace(reading, without_annotation="ignore"), "without the images that have no annotation")
-    if found.rejected[NO_LABEL] and reading.boxes is not None:
-        negative = replace(reading, without_annotation="negative")
-        yield Offer(negative, "images without annotation have no objects")
+        if reading.boxes is not None:
+            yield Offer(negative, "images without annotation have no objects")
     if reading.boxes is not None and any(phrase.endswith("no annotation names") for phrase in found.skipped):
-        of_all = replace(reading, images=replace(reading.images, unnamed="reject"), without_annotation="negative")
+        of_all = replace(negative, images=replace(reading.images, unnamed="reject"))
         yield Offer(of_all, "images without annotation have no objects, nor have those in other folders")
 
 
@@ -220,7 +220,7 @@ def _in_one_writing(reading: Reading, counts: Mapping[str, int]) -> Iterator[Off
 
 def _of_short_splits(reading: Reading, names: set[str]) -> Iterator[Offer]:
     """Yield the reading with the splits that unusual words of a column may mean."""
-    splits = {name: split_of_name(name) or split_by_beginning(name) for name in sorted(names)}
+    splits = {name: split_meant(name) for name in sorted(names)}
     if isinstance(reading.split, Column) and all(splits.values()) and any(one != of for one, of in splits.items()):
         said = ", ".join(f"{name} is {of}" for name, of in splits.items())
         yield Offer(replace(reading, split=replace(reading.split, map=splits)), said)

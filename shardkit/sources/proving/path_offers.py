@@ -116,7 +116,9 @@ def of_levels(paths: list[str], base: Reading, *, has_copies: bool) -> Iterator[
         yield from _of_view(inside, base, [f"/{path}" for path in few], how)
     odd = sorted(name for name in names if is_beside(name))
     odd = [name for name in odd if _ORIGINAL.isdisjoint(words_of(name))] or odd  # beside what is made of them
-    yield from _of_view(parts, base, [], "", alike=not has_copies and not odd)
+    if not has_copies and not odd:
+        yield from _of_folders_alike(parts, base)
+    yield from _of_view(parts, base, [], "")
     for some in _together(odd, parts):
         inside = [one for one in parts if {*some}.isdisjoint(one)]
         without = _of_view(inside, base, [f"{name}/" for name in some], f", without {first_names(some)}")
@@ -140,9 +142,9 @@ def of_levels(paths: list[str], base: Reading, *, has_copies: bool) -> Iterator[
 
 def _together(names: Sequence[str], parts: Sequence[Sequence[str]]) -> list[list[str]]:
     """Return folders to leave out at once: first those of the highest level, if they are at several, then all."""
-    levels = {name: min(one.index(name) for one in parts if name in one) for name in names}
-    highest = [name for name in names if levels[name] == min(levels.values())]
-    return [some for some in (highest, list(names)) if some][: 1 if highest == list(names) else 2]
+    at = {name: min(one.index(name) for one in parts if name in one) for name in names}
+    highest = [name for name in names if at[name] == min(at.values())]
+    return [some for some in ([highest] if len(highest) < len(names) else []) + [[*names]] if some]
 
 
 def is_beside(name: str) -> bool:
@@ -168,18 +170,20 @@ def _first_level(parts: Sequence[Sequence[str]]) -> int:
     return next((i for i in range(depth) if len({one[i] for one in parts}) > 1), depth)
 
 
-def _of_view(
-    parts: Sequence[Sequence[str]], base: Reading, ignored: Sequence[str], how: str, *, alike: bool = False
-) -> Iterator[Offer]:
+def _of_folders_alike(parts: Sequence[Sequence[str]], base: Reading) -> Iterator[Offer]:
+    """Yield a reading with folders of the same classes as splits, if no folder is called like one."""
+    many = levels(parts)
+    if split_level(many) is None and (split := _level_alike(parts, many)):
+        deepest = max(many)
+        label = Labels(PathPart(deepest))
+        said = ", ".join(f"{printable(name)}/ is {of}" for name, of in split.map.items())
+        reading = Reading(label=label, split=split, ignore=base.ignore, archives=base.archives)
+        yield Offer(reading, f"the class is {first_names(many[deepest])}; {said}")
+
+
+def _of_view(parts: Sequence[Sequence[str]], base: Reading, ignored: Sequence[str], how: str) -> Iterator[Offer]:
     many = levels(parts)
     split = split_level(many)
-    if alike and split is None and (split := _level_alike(parts, many)):
-        deepest = max(many)
-        ignore = tuple(dict.fromkeys((*base.ignore, *ignored)))
-        reading = Reading(label=Labels(PathPart(deepest)), split=split, ignore=ignore, archives=base.archives)
-        said = ", ".join(f"{printable(name)}/ is {of}" for name, of in split.map.items())
-        yield Offer(reading, f"the class is {first_names(many[deepest])}; {said}{how}")
-        split = None
     label = base.label.origin.path if base.label and isinstance(base.label.origin, PathPart) else None
     root = depth_of(base)
     for i, names in sorted(many.items(), reverse=True):

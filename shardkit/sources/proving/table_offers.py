@@ -83,12 +83,12 @@ def of_tables(
     opening: Opening, files: Sequence[NamingFile], names: ImageNames, base: Reading, paths: Sequence[str]
 ) -> Iterator[Offer]:
     """Yield a reading for each column that may be the label of a table that names images; and for lists of classes."""
-    found = [
-        (rank, offer)
-        for one in files[:_MAX_TABLES]
-        for rank, whole in _of_table(opening, one, base, paths)
-        for offer in _of_one_folder(whole, one)
-    ]
+    found = []
+    for one in files[:_MAX_TABLES]:
+        key = (*_folder_column(one), one.titles[one.column])
+        folders = _folders_of_same_names(one) if len(key) == 1 else []
+        for rank, whole in _of_table(opening, one, key, base, paths):
+            found += [(rank, offer) for offer in [*_only_in(whole, folders)] or [whole]]
     if opening.file is None:
         found += _of_folders(opening, {one.path for one in files}, names, base)
     yield from (offer for _, offer in sorted(found, key=lambda one: one[0]))
@@ -112,23 +112,25 @@ def _folder_column(one: NamingFile) -> tuple[str, ...]:
     return ()
 
 
-def _of_one_folder(offer: Offer, one: NamingFile) -> Iterator[Offer]:
-    """Yield an offer for each of a few folders with images of the same names; the offer itself if there are none."""
+def _folders_of_same_names(one: NamingFile) -> list[str]:
+    """Return the few folders that have images of the same names, the likely ones first; none if there are many."""
     folders = {parent_of(path) for found in one.named.values() if len(found.paths) > 1 for path in found.paths}
-    if not 1 < len(folders) <= _MAX_SHOWN or _folder_column(one):
-        yield offer
-        return
-    for folder in sorted(folders, key=lambda name: (is_beside(posixpath.basename(name)), name)):
+    ordered = sorted(folders, key=lambda name: (is_beside(posixpath.basename(name)), name))
+    return ordered if len(ordered) <= _MAX_SHOWN else []
+
+
+def _only_in(offer: Offer, folders: Sequence[str]) -> Iterator[Offer]:
+    """Yield an offer for each of some folders, without the others; none for a single one."""
+    for folder in folders if len(folders) > 1 else ():
         others = [f"/{other}/" for other in sorted(folders) if other != folder]
         yield Offer(ignoring(offer.reading, others), f"{offer.meaning}, only {printable(folder)}/", is_whole=True)
 
 
 def _of_table(
-    opening: Opening, one: NamingFile, base: Reading, paths: Sequence[str]
+    opening: Opening, one: NamingFile, key: tuple[str, ...], base: Reading, paths: Sequence[str]
 ) -> Iterator[tuple[tuple[int, ...], Offer]]:
-    """Yield readings by the columns of a table, with their ranks."""
+    """Yield readings by the columns of a table, with their ranks; the images are named by one or two columns."""
     titles = one.titles
-    key = (*_folder_column(one), titles[one.column])
     origin = Column((), (one.path,), key, strip=naming_of(one.named).strip if len(key) == 1 else ())
     split = _split_of(titles, origin, one.rows)
     numbers = itertools.count()
@@ -159,7 +161,7 @@ def _of_table(
             yield offer(chosen[0], replace(origin, column=chosen), more, minus_one=minus_one)
     for i, title in enumerate(titles):
         values = [str(row[i]) for row in one.rows if row[i] not in (None, "")]
-        is_split = split is not None and split.column == (title,)
+        is_split = bool(named_like([title], SPLIT_COLUMNS)) or (split is not None and split.column == (title,))
         if i == one.column or not title or is_split or _OF_BOXES.fullmatch(title):
             continue
         column = replace(origin, column=(title,))
@@ -239,7 +241,7 @@ def _split_of(titles: Sequence[str], origin: Column, rows: Sequence[Sequence[Any
         return replace(origin, column=(titles[found[0]],))
     for i, title in enumerate(titles):
         values = sorted({str(row[i]) for row in rows})
-        splits = {value: split_of_name(value) or split_by_beginning(value) for value in values}
+        splits = {value: split_meant(value) for value in values}
         if named := next(filter(None, map(split_of_word, words_of(title))), None):  # is_test
             splits = {value: named if _SAYS_YES.get(value.lower()) else "train" for value in values}
             splits = splits if {value.lower() for value in values} <= _SAYS_YES.keys() else {}
@@ -248,10 +250,10 @@ def _split_of(titles: Sequence[str], origin: Column, rows: Sequence[Sequence[Any
     return None
 
 
-def split_by_beginning(text: str) -> str | None:
-    """Return the split whose name begins with a short text: ``tr`` for train."""
+def split_meant(text: str) -> str | None:
+    """Return the split that a text is a word for, or the only one that it begins: ``tr`` for train."""
     begun = [one for one in ("train", "validation", "test") if len(text) > 1 and one.startswith(text.lower())]
-    return begun[0] if len(begun) == 1 else None
+    return split_of_name(text) or (begun[0] if len(begun) == 1 else None)
 
 
 def _may_divide(values: Sequence[str]) -> bool:
