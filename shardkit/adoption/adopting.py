@@ -182,7 +182,7 @@ def _scan_files(
     paths = [report.path for report in reports.complete(len(files))]
 
     def read(path: str) -> Scan:
-        table = pq.read_table(pa.BufferReader(run.folder.read(path)))
+        table = pq.ParquetFile(pa.BufferReader(run.folder.read(path))).read(use_threads=False)
         found = TypeAdapter(Found).validate_python(json.loads(table.schema.metadata[_FOUND]))
         return Scan(table.replace_schema_metadata(None).cast(ROWS), found)
 

@@ -49,7 +49,7 @@ def read_list(manifest: Manifest, file: File) -> pa.Table:
         parquet = pq.ParquetFile(pa.BufferReader(raw))
         if problem := unpacked_problem(parquet.metadata, len(raw)):
             raise DataError(f"{where}: the list would take too much memory: {problem}; restore it or {convert_again()}")
-        return parquet.read()
+        return parquet.read(use_threads=False)
     except (pa.ArrowException, OSError) as error:
         msg = f"{where}: the list cannot be read ({str(error).splitlines()[0]}); restore it or {convert_again()}"
         raise DataError(msg) from None

@@ -127,8 +127,10 @@ class HfParquet(Source):
         with os_errors_as("read the images", file.url), file.folder.open(file.path) as opened:
             try:
                 # With a buffer the column is read page by page; without one it is read, compressed, as a whole.
-                reader = pq.ParquetFile(opened, buffer_size=COPY_BYTES)
-                for batch in reader.iter_batches(_BATCH_RECORDS, row_groups=[row_group], columns=[self._image]):
+                reader = pq.ParquetFile(opened, buffer_size=COPY_BYTES, pre_buffer=False)
+                for batch in reader.iter_batches(
+                    _BATCH_RECORDS, row_groups=[row_group], columns=[self._image], use_threads=False
+                ):
                     images = batch.column(0)
                     content = images if is_binary(images.type) else pc.struct_field(images, "bytes")
                     named = not is_binary(images.type) and images.type.get_field_index("path") >= 0

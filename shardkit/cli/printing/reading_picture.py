@@ -90,7 +90,8 @@ def _folders(plan: Plan) -> list[tuple[str, str, int]]:
     columns["label"] = rows[_LABEL].cast(pa.int64()) if has_classes else pa.nulls(len(rows), pa.int64())
     has_masks = MASK_PATH.name in rows.schema.names
     counts = [("split", "count_distinct"), ("split", "min"), ("label", "count_distinct"), ("label", "min")]
-    found = pa.table(columns).group_by("top").aggregate([*counts, ("top", "count")]).sort_by("top").to_pylist()
+    grouped = pa.table(columns).group_by("top", use_threads=False)
+    found = grouped.aggregate([*counts, ("top", "count")]).sort_by("top").to_pylist()
     images = [(row["top"], _meaning(row, plan, has_masks=has_masks), row["top_count"]) for row in found]
     if not has_masks:
         return images

@@ -37,6 +37,9 @@ from shardkit.storage.retry import retried
 
 PARTS = f"{naming.WORK_FOLDER}/inventory"
 _ENDING = ".arrow"
+# Arrow's own threads may let go of Python's bytes when the interpreter is gone, and abort the process.
+_READING = pa.ipc.IpcReadOptions(use_threads=False)
+_WRITING = pa.ipc.IpcWriteOptions(compression="lz4", use_threads=False)
 _TOTALS_KEY = b"shardkit.facts"
 _HOST_KEY = b"shardkit.host"  # that checked the part, for errors
 READING_THREADS = 32  # an object store takes 50 ms for a part, and 10 million images have up to 32,000 of them
@@ -78,7 +81,7 @@ def find_part(output: Folder, name: str) -> pa.Table | None:
 def _read_file(output: Folder, path: str) -> pa.Table:
     """Return the rows of a file, with what it says about them in the metadata of the schema."""
     raw = retried(lambda: output.read(path))
-    with pa.ipc.open_file(pa.BufferReader(raw)) as reader:
+    with pa.ipc.open_file(pa.BufferReader(raw), options=_READING) as reader:
         return reader.read_all()
 
 
@@ -104,7 +107,7 @@ def write_rows(
     described = table.replace_schema_metadata(metadata)
     with (
         output.atomic_write(path, before_rename=before_rename) as file,
-        pa.ipc.new_file(file, described.schema, options=pa.ipc.IpcWriteOptions(compression="lz4")) as writer,
+        pa.ipc.new_file(file, described.schema, options=_WRITING) as writer,
     ):
         writer.write_table(described)
 

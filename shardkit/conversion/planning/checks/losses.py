@@ -278,5 +278,5 @@ def check_positions(good: Rows, options: ConvertOptions) -> Iterator[Finding]:
 def num_stored(rows: Rows, form: Stored) -> int:
     """Return the number of images whose pixels are stored as they are in the file, counted by kind and size."""
     kinds = pa.table({name: rows[name] for name in _DECIDING})
-    kinds = kinds.group_by(_DECIDING).aggregate([([], "count_all")])
+    kinds = kinds.group_by(_DECIDING, use_threads=False).aggregate([([], "count_all")])
     return sum(row["count_all"] for row in kinds.to_pylist() if keeps_pixels(info_of(row), form))

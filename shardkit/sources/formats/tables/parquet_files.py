@@ -41,7 +41,9 @@ class ParquetFile(TableFile):
         read = [i for i in carried if wanted is None or i in wanted]
         with _opened(self.folder, self.path) as file:
             line = 1 + sum(file.metadata.row_group(i).num_rows for i in range(part))
-            batches = file.iter_batches(_BATCH_RECORDS, row_groups=[part], columns=[self.columns[i] for i in read])
+            batches = file.iter_batches(
+                _BATCH_RECORDS, row_groups=[part], columns=[self.columns[i] for i in read], use_threads=False
+            )
             for batch in batches:
                 values: list[Any] = [repeat(None, batch.num_rows) for _ in self.columns]
                 for i in read:
@@ -103,7 +105,7 @@ def _opened(folder: Folder, path: str) -> Iterator[pq.ParquetFile]:
     try:
         with os_errors_as("read the table", url), folder.open(path) as file:
             try:
-                yield pq.ParquetFile(file)
+                yield pq.ParquetFile(file, pre_buffer=False)
             except OSError as error:
                 if error.errno is not None:  # pyarrow's for damage has none
                     raise
