@@ -17,12 +17,22 @@ from shardkit.storage.local import LocalFolder
 
 MAX_OPEN_FILES = 64  # of the usual limit of 1,024 for a process
 _NOWAIT = 0x8  # RWF_NOWAIT of Linux 4.14: only what the page cache has
+# f_type of tmpfs (/dev/shm) and ramfs: files that are always in memory, and for which the kernel refuses RWF_NOWAIT.
+_IN_MEMORY = (0x01021994, 0x858458F6)
 
-# PyDLL keeps the interpreter's lock during the call: see `OpenFiles.read_cached`.
-_preadv2 = getattr(ctypes.PyDLL(None), "preadv2", None)
+# PyDLL keeps the interpreter's lock during a call: see `OpenFiles.read_cached`.
+_LIBC = ctypes.PyDLL(None)
+_preadv2 = getattr(_LIBC, "preadv2", None)  # Linux has it
 if _preadv2 is not None:
     _preadv2.argtypes = [ctypes.c_int, ctypes.c_void_p, ctypes.c_int, ctypes.c_int64, ctypes.c_int]
     _preadv2.restype = ctypes.c_ssize_t
+
+
+def _flags(descriptor: int) -> int:
+    """Return the flags with which `preadv2` never waits for a disk."""
+    room = (ctypes.c_ulong * 32)()  # a struct statfs, and more
+    is_known = _LIBC.fstatfs(descriptor, room) == 0
+    return 0 if is_known and room[0] in _IN_MEMORY else _NOWAIT
 
 
 class _OpenFile:
@@ -32,10 +42,11 @@ class _OpenFile:
     could give the number to another file, and the thread would read that one.
     """
 
-    __slots__ = ("descriptor",)
+    __slots__ = ("descriptor", "flags")
 
     def __init__(self, descriptor: int) -> None:
         self.descriptor = descriptor
+        self.flags = 0 if _preadv2 is None else _flags(descriptor)  # of `preadv2`
 
     def __del__(self, close: Callable[[int], None] = os.close) -> None:  # at exit, `os` may be gone already
         close(self.descriptor)
@@ -92,7 +103,7 @@ class OpenFiles:
         if self._open is None or _preadv2 is None:
             return -1
         file = self._open(path)
-        return int(_preadv2(file.descriptor, vector, 1, start, _NOWAIT))
+        return int(_preadv2(file.descriptor, vector, 1, start, file.flags))
 
     def read_into(self, path: str, room: memoryview, start: int) -> int:
         """Read a range of a local file into memory, and return the number of bytes that were read.
