@@ -53,6 +53,7 @@ from shardkit.parallel.for_each import Executor, for_each
 from shardkit.parallel.progress import Phase, ProgressListener
 from shardkit.parallel.reports import Reports, work_folder
 from shardkit.parallel.run_token import Fence, Run, claimed
+from shardkit.parquet import ParquetReader
 from shardkit.sources.walking import ancestors, join
 from shardkit.storage import TEMPORARY, Folder, os_errors_as, unreadable
 from shardkit.storage.folder import remove_temporaries
@@ -182,7 +183,7 @@ def _scan_files(
     paths = [report.path for report in reports.complete(len(files))]
 
     def read(path: str) -> Scan:
-        table = pq.ParquetFile(pa.BufferReader(run.folder.read(path))).read(use_threads=False)
+        table = ParquetReader(pa.BufferReader(run.folder.read(path))).read()
         found = TypeAdapter(Found).validate_python(json.loads(table.schema.metadata[_FOUND]))
         return Scan(table.replace_schema_metadata(None).cast(ROWS), found)
 

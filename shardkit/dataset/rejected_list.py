@@ -1,7 +1,6 @@
 """Read the list of everything that a conversion left out."""
 
 import pyarrow as pa
-import pyarrow.parquet as pq
 
 from shardkit.dataset.manifest import File, Manifest
 from shardkit.dataset.unpacking import unpacked_problem
@@ -9,6 +8,7 @@ from shardkit.errors import DataError
 from shardkit.hashing import sha256_hex
 from shardkit.naming import REJECTED
 from shardkit.options.words import convert_again
+from shardkit.parquet import ParquetReader
 
 _COLUMNS = {"key": pa.string(), "reason": pa.string(), "message": pa.string(), "source_bytes": pa.int64()}
 
@@ -46,10 +46,10 @@ def read_list(manifest: Manifest, file: File) -> pa.Table:
     if sha256_hex(raw) != wanted:
         raise DataError(f"{where}: the list is not the one that the manifest names; restore it or {convert_again()}")
     try:
-        parquet = pq.ParquetFile(pa.BufferReader(raw))
+        parquet = ParquetReader(pa.BufferReader(raw))
         if problem := unpacked_problem(parquet.metadata, len(raw)):
             raise DataError(f"{where}: the list would take too much memory: {problem}; restore it or {convert_again()}")
-        return parquet.read(use_threads=False)
+        return parquet.read()
     except (pa.ArrowException, OSError) as error:
         msg = f"{where}: the list cannot be read ({str(error).splitlines()[0]}); restore it or {convert_again()}"
         raise DataError(msg) from None

@@ -16,11 +16,11 @@ from typing import Any, NamedTuple
 
 import pyarrow as pa
 import pyarrow.compute as pc
-import pyarrow.parquet as pq
 
 from shardkit.errors import DataError
 from shardkit.layouts import LAYOUTS
 from shardkit.naming import WORK_FOLDER, split_of_folder, split_of_path
+from shardkit.parquet import ParquetReader
 from shardkit.record_sources.hf_parquet_columns import has_embedded_images, image_column, is_binary
 from shardkit.reject_reasons import BAD_LINE, MISSING
 from shardkit.sources.columns import LISTING_SCHEMA, OFFSET, PATH
@@ -127,10 +127,8 @@ class HfParquet(Source):
         with os_errors_as("read the images", file.url), file.folder.open(file.path) as opened:
             try:
                 # With a buffer the column is read page by page; without one it is read, compressed, as a whole.
-                reader = pq.ParquetFile(opened, buffer_size=COPY_BYTES, pre_buffer=False)
-                for batch in reader.iter_batches(
-                    _BATCH_RECORDS, row_groups=[row_group], columns=[self._image], use_threads=False
-                ):
+                reader = ParquetReader(opened, buffer_size=COPY_BYTES)
+                for batch in reader.iter_batches(_BATCH_RECORDS, row_groups=[row_group], columns=[self._image]):
                     images = batch.column(0)
                     content = images if is_binary(images.type) else pc.struct_field(images, "bytes")
                     named = not is_binary(images.type) and images.type.get_field_index("path") >= 0

@@ -37,7 +37,7 @@ from shardkit.storage.retry import retried
 
 PARTS = f"{naming.WORK_FOLDER}/inventory"
 _ENDING = ".arrow"
-# Arrow's own threads may let go of Python's bytes when the interpreter is gone, and abort the process.
+# Without threads, as in shardkit/parquet.py.
 _READING = pa.ipc.IpcReadOptions(use_threads=False)
 _WRITING = pa.ipc.IpcWriteOptions(compression="lz4", use_threads=False)
 _TOTALS_KEY = b"shardkit.facts"

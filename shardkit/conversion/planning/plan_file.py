@@ -29,6 +29,7 @@ from shardkit.dataset.manifest import Source
 from shardkit.errors import MachineError, StaleRunError
 from shardkit.hashing import canonical_json
 from shardkit.naming import ShardName
+from shardkit.parquet import ParquetReader
 from shardkit.storage import Folder
 from shardkit.storage.retry import retried
 
@@ -118,9 +119,9 @@ class PlannedDataset:
         num_shards = len(_shard_names(self.splits))
         for first in range(0, num_shards, SHARDS_PER_FILE):
             with self.output.open(rows_path(first)) as file:
-                plan = pq.ParquetFile(file, pre_buffer=False)
+                plan = ParquetReader(file)
                 for row_group in range(plan.num_row_groups):
-                    yield plan.read_row_group(row_group, use_threads=False)
+                    yield plan.read_row_group(row_group)
 
     def with_late(self, late: Iterable[Reject]) -> pa.Table:
         """Return the rejected rows of the plan and of the writers, sorted by key."""
@@ -160,8 +161,7 @@ def find_planned(output: Folder) -> PlannedDataset | None:
         return None
     raw = retried(lambda: output.read(PATH))
     try:
-        # Not `pq.read_table`, which imports pyarrow.dataset at the start of every conversion.
-        rejected = pq.ParquetFile(pa.BufferReader(raw)).read(use_threads=False)
+        rejected = ParquetReader(pa.BufferReader(raw)).read()
         written: dict[str, Any] = json.loads(rejected.schema.metadata[_KEY])
         written["features"] = {name: Feature(**one) for name, one in written["features"].items()}
         written["source"] = Source(**written["source"])
@@ -222,11 +222,11 @@ def read_shard_rows(output: Folder, task: ShardTask) -> pa.Table:
     """Return the rows of one shard, in the order of writing; StaleRunError: the plan there has another digest."""
     path = rows_path(task.row_group)
     with output.open(path) as file:
-        plan = pq.ParquetFile(file, pre_buffer=False)
+        plan = ParquetReader(file)
         metadata = plan.schema_arrow.metadata
         _refuse_other_plan(f"{output.url}/{path}", metadata[_DIGEST_KEY].decode(), task.plan_digest)
         _refuse_other_software(json.loads(metadata[_SOFTWARE_KEY]))
-        return plan.read_row_group(task.row_group % SHARDS_PER_FILE, use_threads=False)
+        return plan.read_row_group(task.row_group % SHARDS_PER_FILE)
 
 
 def _refuse_other_plan(where: str, found: str, wanted: str) -> None:

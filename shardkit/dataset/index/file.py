@@ -24,6 +24,7 @@ from shardkit.dataset.unpacking import unpacked_problem
 from shardkit.errors import DataError
 from shardkit.hashing import hash64
 from shardkit.options.words import convert_again
+from shardkit.parquet import ParquetReader
 
 FORMAT_VERSION = 2
 _SUMMARY_KEY = b"shardkit.shard"
@@ -146,7 +147,7 @@ def parse_index(
     if problem := _size_problem(file, len(raw)):
         raise DataError(f"{where}: the index would take too much memory: {problem}; {convert_again()}")
     with _readable(where):
-        table = file.read(columns, use_threads=False)  # threads make columns of this size a third slower
+        table = file.read(columns)
     # From the table's schema, because the file would convert its own once more, for each of thousands of indexes.
     summary = _summary(table.schema, where)
     for name in _SINCE_2.difference(table.column_names).intersection(columns or SCHEMA.names):
@@ -209,7 +210,7 @@ def _readable(where: str) -> Iterator[None]:
 
 def _parquet(raw: bytes, where: str) -> Any:
     with _readable(where):
-        return pq.ParquetFile(pa.BufferReader(raw))
+        return ParquetReader(pa.BufferReader(raw))
 
 
 def _summary(schema: pa.Schema, where: str) -> ShardSummary:

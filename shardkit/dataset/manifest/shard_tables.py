@@ -18,6 +18,7 @@ from shardkit.dataset.manifest.parts import Shard, ShardTable
 from shardkit.dataset.unpacking import unpacked_problem
 from shardkit.errors import DataError, ManifestError, SpecialFileError
 from shardkit.hashing import sha256_hex
+from shardkit.parquet import ParquetReader
 from shardkit.storage import Folder
 
 LISTED_SHARDS = 1 << 15  # of all splits: up to 17 MB of manifest
@@ -107,7 +108,7 @@ def _parsed(raw: bytes, table: ShardTable) -> list[Shard]:
     Raises:
         ValueError: The table holds what a list of shards may not hold.
     """
-    file = pq.ParquetFile(pa.BufferReader(raw))
+    file = ParquetReader(pa.BufferReader(raw))
     num_rows = file.metadata.num_rows
     if num_rows != table.num_shards or num_rows * 2 * _HASH_BYTES > len(raw):  # the hashes are stored as they are
         raise ValueError(f"it has {num_rows:,} rows in {len(raw):,} bytes, and the manifest says {table.num_shards:,}")
@@ -115,7 +116,7 @@ def _parsed(raw: bytes, table: ShardTable) -> list[Shard]:
         raise ValueError("its columns are not those of a table of shards")
     if problem := unpacked_problem(file.metadata, len(raw)):
         raise ValueError(problem)
-    columns = [column.to_pylist() for column in file.read(use_threads=False).columns]
+    columns = [column.to_pylist() for column in file.read().columns]
     return _SHARDS.validate_python([_as_json(*row) for row in zip(*columns, strict=True)])
 
 

@@ -8,9 +8,9 @@ from itertools import repeat
 from typing import Any
 
 import pyarrow as pa
-import pyarrow.parquet as pq
 
 from shardkit.errors import DataError
+from shardkit.parquet import ParquetReader
 from shardkit.sources.formats.tables.records import Record, TableFile, check_columns
 from shardkit.sources.formats.tables.values import widened
 from shardkit.storage import Folder, os_errors_as
@@ -41,9 +41,7 @@ class ParquetFile(TableFile):
         read = [i for i in carried if wanted is None or i in wanted]
         with _opened(self.folder, self.path) as file:
             line = 1 + sum(file.metadata.row_group(i).num_rows for i in range(part))
-            batches = file.iter_batches(
-                _BATCH_RECORDS, row_groups=[part], columns=[self.columns[i] for i in read], use_threads=False
-            )
+            batches = file.iter_batches(_BATCH_RECORDS, row_groups=[part], columns=[self.columns[i] for i in read])
             for batch in batches:
                 values: list[Any] = [repeat(None, batch.num_rows) for _ in self.columns]
                 for i in read:
@@ -100,12 +98,12 @@ def _value(scalar: Any) -> Any:
 
 
 @contextlib.contextmanager
-def _opened(folder: Folder, path: str) -> Iterator[pq.ParquetFile]:
+def _opened(folder: Folder, path: str) -> Iterator[ParquetReader]:
     url = f"{folder.url}/{path}"
     try:
         with os_errors_as("read the table", url), folder.open(path) as file:
             try:
-                yield pq.ParquetFile(file, pre_buffer=False)
+                yield ParquetReader(file)
             except OSError as error:
                 if error.errno is not None:  # pyarrow's for damage has none
                     raise
